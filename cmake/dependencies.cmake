@@ -1,0 +1,17 @@
+# Everything tessera links, by name.  docs/dependencies.md says what each one is for.
+find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(TBB CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET GLOBAL libpcre2-8)
+
+if(TESSERA_BUILD_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+  find_package(rapidcheck CONFIG REQUIRED)
+endif()
+if(TESSERA_BUILD_BENCH)
+  find_package(benchmark CONFIG REQUIRED)
+endif()

@@ -1,0 +1,36 @@
+# A room is one folder under tessera/, one namespace and one static library.
+#
+#   tessera_room(NAME name SOURCES a.cc ... [DEPS targets ...] [PRIVATE_DEPS targets ...]
+#                [TESTS a_test.cc ...])
+#
+# makes tessera_<name> from SOURCES and, when tests are on, one binary <name>_test from TESTS.
+set_property(GLOBAL PROPERTY TESSERA_ROOMS "")
+
+function(tessera_room)
+  cmake_parse_arguments(ROOM "" "NAME" "SOURCES;DEPS;PRIVATE_DEPS;TESTS" ${ARGN})
+  set(target tessera_${ROOM_NAME})
+  add_library(${target} STATIC ${ROOM_SOURCES})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC ${ROOM_DEPS}
+                        PRIVATE ${ROOM_PRIVATE_DEPS} $<BUILD_INTERFACE:tessera_options>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ROOM_NAME})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${target})
+  if(TESSERA_BUILD_TESTS AND ROOM_TESTS)
+    tessera_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} DEPS ${target})
+  endif()
+endfunction()
+
+# One GoogleTest binary that ctest runs whole; its JSON report is what tools/test counts.
+function(tessera_test)
+  cmake_parse_arguments(TEST "" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${TEST_NAME} ${TEST_SOURCES})
+  target_link_libraries(${TEST_NAME} PRIVATE ${TEST_DEPS} tessera_options
+                        GTest::gmock GTest::gtest_main rapidcheck)
+  target_compile_definitions(${TEST_NAME} PRIVATE
+    TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_TESTDATA="${PROJECT_SOURCE_DIR}/testdata")
+  add_test(NAME ${TEST_NAME}
+           COMMAND ${TEST_NAME} --gtest_brief=1
+                   --gtest_output=json:${PROJECT_BINARY_DIR}/reports/${TEST_NAME}.json)
+endfunction()
