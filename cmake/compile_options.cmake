@@ -11,8 +11,18 @@ endif()
 
 add_library(tessera_options INTERFACE)
 target_compile_options(tessera_options INTERFACE -Wall -Wextra -Wpedantic)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 sees the inactive members of an inlined std::variant as uninitialized.
+  target_compile_options(tessera_options INTERFACE -Wno-maybe-uninitialized)
+endif()
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE -Werror)
+endif()
+if(TESSERA_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "TESSERA_FUZZ needs Clang (preset fuzz), found ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  set(TESSERA_SANITIZE fuzzer-no-link,address,undefined)
 endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_options INTERFACE

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/core/status.h"
 
 namespace tessera {
@@ -66,7 +68,8 @@ absl::StatusOr<AnyJson> Parse(std::string_view text) {
   }
 }
 
-absl::Status WrongType(const std::string& path, std::string_view expected, const Json& found) {
+template <typename AnyJson>
+absl::Status WrongType(const std::string& path, std::string_view expected, const AnyJson& found) {
   return InvalidArgument(path, ": expected ", expected, ", found ", found.type_name());
 }
 
@@ -78,60 +81,75 @@ absl::StatusOr<OrderedJson> ParseOrderedJson(std::string_view text) {
   return Parse<OrderedJson>(text);
 }
 
-absl::StatusOr<ObjectReader> ObjectReader::Make(const Json& value, std::string path) {
+template <typename AnyJson>
+absl::StatusOr<BasicObjectReader<AnyJson>> BasicObjectReader<AnyJson>::Make(const AnyJson& value, std::string path) {
   if (!value.is_object()) return WrongType(path.empty() ? "document" : path, "an object", value);
-  return ObjectReader(value, std::move(path));
+  return BasicObjectReader(value, std::move(path));
 }
 
-std::string ObjectReader::PathOf(std::string_view field) const {
+template <typename AnyJson>
+bool BasicObjectReader<AnyJson>::Has(const char* field) const {
+  return object_->contains(field);
+}
+
+template <typename AnyJson>
+std::string BasicObjectReader<AnyJson>::PathOf(std::string_view field) const {
   return path_.empty() ? std::string(field) : Concat(path_, ".", field);
 }
 
-absl::StatusOr<const Json*> ObjectReader::Any(const char* field) const {
+template <typename AnyJson>
+absl::StatusOr<const AnyJson*> BasicObjectReader<AnyJson>::Any(const char* field) const {
   const auto found = object_->find(field);
   if (found == object_->end()) return InvalidArgument(PathOf(field), ": the field is missing");
   return &*found;
 }
 
-absl::StatusOr<std::string> ObjectReader::String(const char* field) const {
-  TESSERA_ASSIGN_OR_RETURN(const Json* value, Any(field));
+template <typename AnyJson>
+absl::StatusOr<std::string> BasicObjectReader<AnyJson>::String(const char* field) const {
+  TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   if (!value->is_string()) return WrongType(PathOf(field), "a string", *value);
-  return value->get<std::string>();
+  return value->template get<std::string>();
 }
 
-absl::StatusOr<int64_t> ObjectReader::Integer(const char* field) const {
-  TESSERA_ASSIGN_OR_RETURN(const Json* value, Any(field));
+template <typename AnyJson>
+absl::StatusOr<int64_t> BasicObjectReader<AnyJson>::Integer(const char* field) const {
+  TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   if (!value->is_number_integer()) return WrongType(PathOf(field), "an integer", *value);
   if (value->is_number_unsigned() &&
-      value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    return InvalidArgument(PathOf(field), ": ", value->get<uint64_t>(), " does not fit 63 bits");
+      value->template get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    return InvalidArgument(PathOf(field), ": ", value->template get<uint64_t>(), " does not fit 63 bits");
   }
-  return value->get<int64_t>();
+  return value->template get<int64_t>();
 }
 
-absl::StatusOr<bool> ObjectReader::Bool(const char* field) const {
-  TESSERA_ASSIGN_OR_RETURN(const Json* value, Any(field));
+template <typename AnyJson>
+absl::StatusOr<bool> BasicObjectReader<AnyJson>::Bool(const char* field) const {
+  TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   if (!value->is_boolean()) return WrongType(PathOf(field), "true or false", *value);
-  return value->get<bool>();
+  return value->template get<bool>();
 }
 
-absl::StatusOr<const Json*> ObjectReader::Array(const char* field) const {
-  TESSERA_ASSIGN_OR_RETURN(const Json* value, Any(field));
+template <typename AnyJson>
+absl::StatusOr<const AnyJson*> BasicObjectReader<AnyJson>::Array(const char* field) const {
+  TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   if (!value->is_array()) return WrongType(PathOf(field), "a list", *value);
   return value;
 }
 
-absl::StatusOr<ObjectReader> ObjectReader::Object(const char* field) const {
-  TESSERA_ASSIGN_OR_RETURN(const Json* value, Any(field));
+template <typename AnyJson>
+absl::StatusOr<BasicObjectReader<AnyJson>> BasicObjectReader<AnyJson>::Object(const char* field) const {
+  TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   return Make(*value, PathOf(field));
 }
 
-absl::StatusOr<Dims> ObjectReader::Shape(const char* field) const {
-  TESSERA_ASSIGN_OR_RETURN(const Json* value, Any(field));
+template <typename AnyJson>
+absl::StatusOr<Dims> BasicObjectReader<AnyJson>::Shape(const char* field) const {
+  TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   return ShapeFromJson(*value, PathOf(field));
 }
 
-absl::StatusOr<Dims> ShapeFromJson(const Json& value, std::string_view path) {
+template <typename AnyJson>
+absl::StatusOr<Dims> ShapeFromJson(const AnyJson& value, std::string_view path) {
   if (!value.is_array()) return WrongType(std::string(path), "a list of sizes", value);
   if (value.size() > kMaxRank) {
     return InvalidArgument(path, ": ", value.size(), " dimensions; at most ", kMaxRank,
@@ -141,7 +159,7 @@ absl::StatusOr<Dims> ShapeFromJson(const Json& value, std::string_view path) {
   for (size_t i = 0; i < value.size(); ++i) {
     const std::string where = Concat(path, "[", i, "]");
     if (!value[i].is_number_unsigned()) return WrongType(where, "a size from 0 up", value[i]);
-    const auto size = value[i].get<uint64_t>();
+    const auto size = value[i].template get<uint64_t>();
     if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
       return InvalidArgument(where, ": ", size, " does not fit 63 bits");
     }
@@ -149,5 +167,10 @@ absl::StatusOr<Dims> ShapeFromJson(const Json& value, std::string_view path) {
   }
   return shape;
 }
+
+template class BasicObjectReader<Json>;
+template class BasicObjectReader<OrderedJson>;
+template absl::StatusOr<Dims> ShapeFromJson(const Json& value, std::string_view path);
+template absl::StatusOr<Dims> ShapeFromJson(const OrderedJson& value, std::string_view path);
 
 }  // namespace tessera

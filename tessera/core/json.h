@@ -1,4 +1,7 @@
 // JSON from outside: parsed within bounds, read field by field with errors that name the field.
+//
+// Only the library's forward declarations are included here, as its whole costs every user
+// seconds; who looks into a value includes <nlohmann/json.hpp>.
 #ifndef TESSERA_CORE_JSON_H_
 #define TESSERA_CORE_JSON_H_
 
@@ -7,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "absl/status/statusor.h"
 #include "tessera/core/shape.h"
@@ -28,35 +31,40 @@ absl::StatusOr<OrderedJson> ParseOrderedJson(std::string_view text);
 
 // Reads the fields of one object.  Errors name the path of the field: `arrays[3].shape: ...`.
 // The document must outlive the reader.
-class ObjectReader {
+template <typename AnyJson>
+class BasicObjectReader {
  public:
   // InvalidArgument when `value` is no object.  `path` is empty for the document itself.
-  static absl::StatusOr<ObjectReader> Make(const Json& value, std::string path = "");
+  static absl::StatusOr<BasicObjectReader> Make(const AnyJson& value, std::string path = "");
 
-  bool Has(const char* field) const { return object_->contains(field); }
+  bool Has(const char* field) const;
 
   // Each: InvalidArgument when the field is missing or of another type.
-  absl::StatusOr<const Json*> Any(const char* field) const;
+  absl::StatusOr<const AnyJson*> Any(const char* field) const;
   absl::StatusOr<std::string> String(const char* field) const;
   absl::StatusOr<int64_t> Integer(const char* field) const;
   absl::StatusOr<bool> Bool(const char* field) const;
-  absl::StatusOr<const Json*> Array(const char* field) const;
-  absl::StatusOr<ObjectReader> Object(const char* field) const;
+  absl::StatusOr<const AnyJson*> Array(const char* field) const;
+  absl::StatusOr<BasicObjectReader> Object(const char* field) const;
   absl::StatusOr<Dims> Shape(const char* field) const;
 
-  const Json& json() const { return *object_; }
+  const AnyJson& json() const { return *object_; }
   // Where `field` stands in the document.
   std::string PathOf(std::string_view field) const;
 
  private:
-  ObjectReader(const Json& object, std::string path) : object_(&object), path_(std::move(path)) {}
+  BasicObjectReader(const AnyJson& object, std::string path)
+      : object_(&object), path_(std::move(path)) {}
 
-  const Json* object_;
+  const AnyJson* object_;
   std::string path_;
 };
+using ObjectReader = BasicObjectReader<Json>;
+using OrderedObjectReader = BasicObjectReader<OrderedJson>;
 
 // A list of sizes.  InvalidArgument starting with `path` unless all are integers from 0 up.
-absl::StatusOr<Dims> ShapeFromJson(const Json& value, std::string_view path);
+template <typename AnyJson>
+absl::StatusOr<Dims> ShapeFromJson(const AnyJson& value, std::string_view path);
 
 }  // namespace tessera
 

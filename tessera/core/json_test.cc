@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <nlohmann/json.hpp>
 
 #include "tessera/core/testing/status_matchers.h"
 

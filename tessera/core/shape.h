@@ -19,6 +19,13 @@ using DimsView = std::span<const int64_t>;
 // More dimensions than any array in the wild has, few enough that rank loops stay cheap.
 inline constexpr int kMaxRank = 32;
 
+// What is known of an array without its data.
+struct ShapeDtype {
+  Dims shape;
+  DType dtype = DType::kFloat32;
+  friend bool operator==(const ShapeDtype&, const ShapeDtype&) = default;
+};
+
 // OK when `shape` has at most kMaxRank dimensions, none negative.
 absl::Status ValidateShape(DimsView shape);
 
