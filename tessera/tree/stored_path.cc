@@ -1,0 +1,145 @@
+#include "tessera/tree/stored_path.h"
+
+#include <iterator>
+#include <optional>
+
+#include "tessera/core/status.h"
+#include "tessera/core/utf8.h"
+#include "tessera/tree/dict_key.h"
+#include "tessera/tree/flat_names.h"
+#include "tessera/tree/unique_names.h"
+
+namespace tessera::tree {
+namespace {
+
+// Not a valid escape, so no other component is stored like this.
+constexpr std::string_view kEmptyComponent = "%-";
+
+bool NeedsEscape(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7F || c == '%' || c == '/' || c == '\\' || c == '.';
+}
+
+std::string EncodeComponent(std::string_view component) {
+  if (component.empty()) return std::string(kEmptyComponent);
+  std::string name;
+  for (const char c : component) {
+    if (NeedsEscape(c)) {
+      fmt::format_to(std::back_inserter(name), "%{:02X}", static_cast<unsigned char>(c));
+    } else {
+      name += c;
+    }
+  }
+  return name;
+}
+
+std::optional<unsigned> HexDigit(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
+  return std::nullopt;
+}
+
+// Undoes the escapes; nullopt for one that is cut off or not hexadecimal.
+std::optional<std::string> Unescape(std::string_view name) {
+  std::string component;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] != '%') {
+      component += name[i];
+      continue;
+    }
+    if (name.size() - i < 3) return std::nullopt;
+    const std::optional<unsigned> high = HexDigit(name[i + 1]);
+    const std::optional<unsigned> low = HexDigit(name[i + 2]);
+    if (!high.has_value() || !low.has_value()) return std::nullopt;
+    component += static_cast<char>(*high << 4 | *low);
+    i += 2;
+  }
+  return component;
+}
+
+absl::StatusOr<std::string> DecodeComponent(std::string_view name) {
+  if (name == kEmptyComponent) return std::string();
+  const std::string shown = DictKey(name).ToRepr();
+  if (name.empty()) return DataLoss("an empty name; the empty component is stored as %-");
+  if (name.size() > kMaxStoredName) {
+    return DataLoss("name ", shown, " has ", name.size(), " bytes; at most ", kMaxStoredName,
+                    " are stored");
+  }
+  std::optional<std::string> component = Unescape(name);
+  if (!component.has_value()) {
+    return DataLoss("name ", shown, " has a bad escape; % must be followed by two of 0-9A-F");
+  }
+  if (!IsValidUtf8(*component)) return DataLoss("name ", shown, " does not hold UTF-8");
+  // One component, one name: what is escaped without need, or not escaped, was not stored by us.
+  if (std::string stored = EncodeComponent(*component); stored != name) {
+    return DataLoss("name ", shown, " would be stored as '", stored, "'");
+  }
+  return *std::move(component);
+}
+
+// The longest proper prefix of `path` that ends before a slash; "" holds every path.
+std::optional<std::string> ParentOf(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeStoredPath(std::span<const std::string> components) {
+  std::string path;
+  for (size_t i = 0; i < components.size(); ++i) {
+    const std::string& component = components[i];
+    if (const std::optional<size_t> bad = FirstInvalidUtf8(component)) {
+      return InvalidArgument("component ", i, ", ", DictKey(component).ToRepr(),
+                             ", is not UTF-8 from byte ", *bad, " on");
+    }
+    const std::string name = EncodeComponent(component);
+    if (name.size() > kMaxStoredName) {
+      return InvalidArgument("component ", i, ", '", name.substr(0, 32),
+                             "...', needs a file name of ", name.size(), " bytes; at most ",
+                             kMaxStoredName, " are accepted");
+    }
+    if (i > 0) path += '/';
+    path += name;
+  }
+  return path;
+}
+
+absl::StatusOr<std::vector<std::string>> DecodeStoredPath(std::string_view path) {
+  std::vector<std::string> components;
+  if (path.empty()) return components;
+  for (const std::string_view name : SplitName(path, "/")) {
+    absl::StatusOr<std::string> component = DecodeComponent(name);
+    if (!component.ok()) {
+      return Prefixed(component.status(), Concat("stored path ", DictKey(path).ToRepr()));
+    }
+    components.push_back(*std::move(component));
+  }
+  return components;
+}
+
+std::vector<std::string> SplitLegacyPath(std::string_view path) {
+  const std::vector<std::string_view> parts = SplitName(path, "/");
+  return {parts.begin(), parts.end()};
+}
+
+absl::Status CheckUniquePaths(std::span<const std::string> paths,
+                              std::span<const std::string> leaves) {
+  TESSERA_CHECK(paths.size() == leaves.size());
+  UniqueNames names;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    TESSERA_RETURN_IF_ERROR(Prefixed(names.Add(paths[i], leaves[i]), "stored paths"));
+  }
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (auto parent = ParentOf(paths[i]); parent.has_value(); parent = ParentOf(*parent)) {
+      const std::string* holder = names.Find(*parent);
+      if (holder == nullptr) continue;
+      return InvalidArgument("stored paths: leaf ", LeafForMessage(leaves[i]), " at '", paths[i],
+                             "' lies inside leaf ", LeafForMessage(*holder), " at '", *parent, "'");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera::tree
