@@ -1,0 +1,83 @@
+#include "tessera/checkpoint/index_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tessera/core/testing/status_matchers.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+using ::tessera::testing::IsOk;
+using ::tessera::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+constexpr std::string_view kTwoPrefixes = R"({
+  "format": "tensorstore", "version": "0.1.0",
+  "prefixes": {
+    "opt": [{"path": "opt/mu/w", "shape": [2], "dtype": "float32"}],
+    "model": [{"path": "model/w", "shape": [8, 4], "dtype": "bfloat16"},
+              {"path": "model/a%2Eb", "shape": [], "dtype": "int32", "key": ["model", "a.b"]}]
+  }})";
+
+TEST(DecodeIndexFileTest, KeepsTheOrderOfTheFile) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto index, DecodeIndexFile(kTwoPrefixes));
+  EXPECT_EQ(index.version, "0.1.0");
+  ASSERT_TRUE(index.prefixes.has_value());
+  ASSERT_EQ(index.prefixes->size(), 2u);
+  EXPECT_EQ(index.prefixes->at(0).first, "opt");
+  const auto& model = index.prefixes->at(1).second;
+  EXPECT_EQ(model[0], (ArrayRecord{"model/w", {8, 4}, "bfloat16"}));
+  EXPECT_THAT(*model[1].key, ElementsAre("model", "a.b"));
+  EXPECT_FALSE(index.arrays.has_value());
+}
+
+TEST(DecodeIndexFileTest, ErrorsNameTheField) {
+  EXPECT_THAT(DecodeIndexFile("{"), StatusIs(kInvalid, HasSubstr("bad JSON")));
+  EXPECT_THAT(DecodeIndexFile("{}"), StatusIs(kInvalid, "format: the field is missing"));
+  EXPECT_THAT(DecodeIndexFile(R"({"format": "other"})"),
+              StatusIs(kInvalid, "format: expected 'tensorstore', found 'other'"));
+  EXPECT_THAT(DecodeIndexFile(R"({"format": "tensorstore", "arrays": [{"path": "w"}]})"),
+              StatusIs(kInvalid, "arrays[0].shape: the field is missing"));
+  EXPECT_THAT(DecodeIndexFile(R"({"format": "tensorstore", "prefixes": {"m": [{"path": "w",
+      "shape": [-1], "dtype": "int8"}]}})"),
+              StatusIs(kInvalid, HasSubstr("prefixes.m[0].shape[0]: expected a size from 0 up")));
+  EXPECT_THAT(DecodeIndexFile(R"({"format": "tensorstore", "arrays": [{"path": "w", "shape": [],
+      "dtype": "int8", "key": [1]}]})"),
+              StatusIs(kInvalid, "arrays[0].key: expected a list of strings, found [1]"));
+}
+
+TEST(SelectArraysTest, ChoosesTheListThatIsMeant) {
+  const auto index = *DecodeIndexFile(kTwoPrefixes);
+  EXPECT_EQ(SelectArrays(index, "model")->arrays.size(), 2u);
+  EXPECT_THAT(SelectArrays(index, ""),
+              StatusIs(kInvalid, HasSubstr("one must be chosen: 'opt', 'model'")));
+  EXPECT_THAT(SelectArrays(index, "nope"),
+              StatusIs(kInvalid, "the index has no prefix 'nope'; known are 'opt', 'model'"));
+  const TensorstoreIndex single{"", {{{"m", {{"m/w", {2}, "int8"}}}}}, {}};
+  EXPECT_EQ(SelectArrays(single, "")->prefix, "m");
+  const TensorstoreIndex old{"", {}, {{{"w", {2}, "int8"}}}};
+  EXPECT_EQ(SelectArrays(old, "anything")->arrays.size(), 1u);
+  EXPECT_THAT(SelectArrays(TensorstoreIndex{}, "")->arrays, IsEmpty());
+}
+
+TEST(KeyWithoutPrefixTest, StripsWholeComponents) {
+  const auto key = [](std::string path, std::string_view prefix) {
+    return KeyWithoutPrefix({std::move(path), {}, "int8"}, prefix);
+  };
+  EXPECT_THAT(key("model/a/w", "model"), ElementsAre("a", "w"));
+  EXPECT_THAT(key("modela/w", "model"), ElementsAre("modela", "w"));
+  EXPECT_THAT(key("a/b/w", "a.b"), ElementsAre("w"));
+  EXPECT_THAT(key("w", ""), ElementsAre("w"));
+  EXPECT_THAT(key(".", ""), IsEmpty());
+  EXPECT_THAT(key("m", "m"), IsEmpty());
+  const ArrayRecord ours{"a%2Eb/w", {}, "int8", {{"a.b", "w"}}};
+  EXPECT_THAT(KeyWithoutPrefix(ours, "a.b"), ElementsAre("w"));
+}
+
+}  // namespace
+}  // namespace tessera::checkpoint
