@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Installs a build to a fresh prefix, builds the consumer outside the tree with CMake and with
+# pkg-config, and compares what the two programs print.
+#
+# usage: run.sh BUILD_DIR CXX
+set -euo pipefail
+source_dir=$(cd "$(dirname "$0")" && pwd)
+build_dir=$1 cxx=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+fail() {
+  echo "consumer: $*" >&2
+  exit 1
+}
+
+cmake --install "$build_dir" --prefix "$prefix" >"$work/install.log"
+pc_dir=$(dirname "$(find "$prefix" -name tessera.pc)")
+if grep -rF --include='*.cmake' --include='*.pc' "$prefix" \
+  -e "$build_dir" -e "${source_dir%/tests/consumer}"; then
+  fail "an installed file names the tree that it was built in"
+fi
+if find "$prefix" -name '*_test*' -o -name CMakeLists.txt -o -name testing | grep .; then
+  fail "the files above belong to the tree, not to its users"
+fi
+
+mkdir "$work/consumer"
+cp "$source_dir/main.cc" "$source_dir/CMakeLists.txt" "$work/consumer"
+
+cmake -S "$work/consumer" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
+  -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build "$work/build"
+by_cmake=$("$work/build/consumer")
+
+export PKG_CONFIG_PATH=$pc_dir
+package_flags=$(pkg-config --cflags --libs tessera)
+read -r -a flags <<<"$package_flags"
+"$cxx" -std=c++20 -c "$work/consumer/main.cc" -o "$work/main.o" "${flags[@]}"
+"$cxx" "$work/main.o" -o "$work/by_pkg_config" "${flags[@]}"
+by_pkg_config=$("$work/by_pkg_config")
+
+# With every object of every archive in the program, a library that tessera.pc forgot is missed
+# here and not by the first user of that object.
+mapfile -t archives < <(find "$prefix" -name 'libtessera_*.a')
+"$cxx" "$work/main.o" -o "$work/whole" \
+  -Wl,--whole-archive "${archives[@]}" -Wl,--no-whole-archive "${flags[@]}"
+
+expected="2 bytes; NOT_FOUND: no step 7"
+[[ $by_cmake == "$expected" ]] || fail "with CMake it printed '$by_cmake', not '$expected'"
+[[ $by_pkg_config == "$expected" ]] ||
+  fail "with pkg-config it printed '$by_pkg_config', not '$expected'"
+echo "$expected"
