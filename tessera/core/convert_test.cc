@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include "tessera/core/testing/status_matchers.h"
 

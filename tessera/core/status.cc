@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+
+#include <fmt/format.h>
 
 #include "absl/strings/cord.h"
 
@@ -53,6 +56,11 @@ absl::Status Prefixed(const absl::Status& status, std::string_view context) {
 }
 
 namespace status_internal {
+void AppendPart(std::string& text, std::string_view part) { text += part; }
+void AppendPart(std::string& text, double part) { fmt::format_to(std::back_inserter(text), "{}", part); }
+void AppendPart(std::string& text, int64_t part) { text += std::to_string(part); }
+void AppendPart(std::string& text, uint64_t part) { text += std::to_string(part); }
+
 void CheckFailed(const char* file, int line, const char* condition) {
   std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
   std::abort();

@@ -7,13 +7,12 @@
 #ifndef TESSERA_CORE_STATUS_H_
 #define TESSERA_CORE_STATUS_H_
 
-#include <iterator>
+#include <concepts>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,11 +35,34 @@ std::optional<ErrorKind> KindOf(const absl::Status& status);
 // The same status with `context` and ": " before its message; code and payloads stay.
 absl::Status Prefixed(const absl::Status& status, std::string_view context);
 
-// The parts' texts one after the other; a part is anything that fmt prints.
+namespace status_internal {
+void AppendPart(std::string& text, std::string_view part);
+void AppendPart(std::string& text, double part);
+void AppendPart(std::string& text, int64_t part);
+void AppendPart(std::string& text, uint64_t part);
+
+// Every message of the project goes through here, so what is instantiated for each is kept small.
+template <typename Part>
+void Append(std::string& text, const Part& part) {
+  if constexpr (std::same_as<Part, char>) {
+    text += part;
+  } else if constexpr (std::same_as<Part, bool>) {
+    AppendPart(text, std::string_view(part ? "true" : "false"));
+  } else if constexpr (std::signed_integral<Part>) {
+    AppendPart(text, static_cast<int64_t>(part));
+  } else if constexpr (std::unsigned_integral<Part>) {
+    AppendPart(text, static_cast<uint64_t>(part));
+  } else {
+    AppendPart(text, part);
+  }
+}
+}  // namespace status_internal
+
+// The parts' texts one after the other; a part is text, a character, a number or a truth value.
 template <typename... Parts>
 std::string Concat(const Parts&... parts) {
   std::string text;
-  (fmt::format_to(std::back_inserter(text), "{}", parts), ...);
+  (status_internal::Append(text, parts), ...);
   return text;
 }
 

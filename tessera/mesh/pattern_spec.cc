@@ -89,6 +89,9 @@ class PatternParser {
       return InvalidArgument("pattern spec '", text_, "': expected rules of the form "
                              "patterns->axes, found no '->'");
     }
+    for (std::string_view piece : passed_over_) {
+      LogWarning("pattern spec '", text_, "': '", piece, "' has no '->' and is passed over");
+    }
     return std::move(result_);
   }
 
@@ -97,9 +100,7 @@ class PatternParser {
     constexpr std::string_view kArrow = "->";
     const size_t arrow = piece.find(kArrow);
     if (arrow == std::string_view::npos) {
-      if (!Trim(piece).empty()) {
-        LogWarning("pattern spec '", text_, "': '", piece, "' has no '->' and is passed over");
-      }
+      if (!Trim(piece).empty()) passed_over_.push_back(piece);
       return absl::OkStatus();
     }
     const std::string_view axes = piece.substr(arrow + kArrow.size());
@@ -122,6 +123,7 @@ class PatternParser {
 
   std::string_view text_;
   const PatternSpecOptions& options_;
+  std::vector<std::string_view> passed_over_;
   PatternPartitionSpec result_;
 };
 

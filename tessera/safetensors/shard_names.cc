@@ -1,5 +1,7 @@
 #include "tessera/safetensors/shard_names.h"
 
+#include <fmt/format.h>
+
 #include "tessera/core/status.h"
 
 namespace tessera::safetensors {

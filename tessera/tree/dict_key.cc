@@ -4,6 +4,8 @@
 #include <numeric>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "tessera/core/status.h"
 #include "tessera/core/utf8.h"
 

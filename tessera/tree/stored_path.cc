@@ -3,6 +3,8 @@
 #include <iterator>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "tessera/core/status.h"
 #include "tessera/core/utf8.h"
 #include "tessera/tree/dict_key.h"
