@@ -19,10 +19,10 @@
 
 #include <fmt/format.h>
 
-#include "tessera/mesh/python_regex.h"
-#include "tessera/mesh/rule_matcher.h"
+#include "tessera/regex/python_regex.h"
+#include "tessera/regex/rule_matcher.h"
 
-namespace tessera::mesh {
+namespace tessera::regex {
 namespace {
 
 constexpr size_t kSizes[] = {10'000, 20'000, 50'000, 100'000};
@@ -184,10 +184,10 @@ void Run(std::span<const std::string> all_names) {
 }
 
 }  // namespace
-}  // namespace tessera::mesh
+}  // namespace tessera::regex
 
 int main(int argc, char** argv) {
-  using namespace tessera::mesh;
+  using namespace tessera::regex;
   const std::vector<std::string> names = MakeNames(kSizes[std::size(kSizes) - 1]);
   if (argc > 1) {
     WriteLines(std::string(argv[1]) + "/names.txt", names);

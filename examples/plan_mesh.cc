@@ -27,13 +27,13 @@ ArrayTree Layer() {
   const auto kernel = [](int64_t rows, int64_t columns) {
     return ArrayTree::MakeDict({{"kernel", Weights({rows, columns})}});
   };
-  return ArrayTree::MakeDict(
-      {{"self_attn", ArrayTree::MakeDict({{"q_proj", kernel(512, 512)},
-                                          {"k_proj", kernel(512, 128)},
-                                          {"v_proj", kernel(512, 128)},
-                                          {"o_proj", kernel(512, 512)}})},
-       {"mlp", ArrayTree::MakeDict({{"up_proj", kernel(512, 2048)}, {"down_proj", kernel(2048, 512)}})},
-       {"norm", ArrayTree::MakeDict({{"scale", Weights({512})}})}});
+  return ArrayTree::MakeDict({{"self_attn", ArrayTree::MakeDict({{"q_proj", kernel(512, 512)},
+                                                                 {"k_proj", kernel(512, 128)},
+                                                                 {"v_proj", kernel(512, 128)},
+                                                                 {"o_proj", kernel(512, 512)}})},
+                              {"mlp", ArrayTree::MakeDict({{"up_proj", kernel(512, 2048)},
+                                                           {"down_proj", kernel(2048, 512)}})},
+                              {"norm", ArrayTree::MakeDict({{"scale", Weights({512})}})}});
 }
 
 ArrayTree SmallTransformer() {
@@ -75,12 +75,13 @@ absl::Status PrintPlan(const Mesh& mesh) {
   }
   TESSERA_ASSIGN_OR_RETURN(const auto analysis,
                            tessera::mesh::AnalyzeShardingStrategy(state, matched.specs, mesh));
-  std::printf("\n%lld parameters, %lld of them sharded; %lld bytes on each of %lld devices; "
-              "balance %.2f, efficiency %.2f\n\n",
-              static_cast<long long>(analysis.total_parameters),
-              static_cast<long long>(analysis.sharded_parameters),
-              static_cast<long long>(analysis.memory_per_device.front().bytes),
-              static_cast<long long>(mesh.size()), analysis.balance_score, analysis.efficiency);
+  std::printf(
+      "\n%lld parameters, %lld of them sharded; %lld bytes on each of %lld devices; "
+      "balance %.2f, efficiency %.2f\n\n",
+      static_cast<long long>(analysis.total_parameters),
+      static_cast<long long>(analysis.sharded_parameters),
+      static_cast<long long>(analysis.memory_per_device.front().bytes),
+      static_cast<long long>(mesh.size()), analysis.balance_score, analysis.efficiency);
   return absl::OkStatus();
 }
 

@@ -15,7 +15,9 @@ using tessera::tree::Tree;
 using Numbers = Tree<double>;
 
 Numbers Params() {
-  const auto layer = [](double value) { return Numbers::MakeDict({{"kernel", value}, {"bias", 0.0}}); };
+  const auto layer = [](double value) {
+    return Numbers::MakeDict({{"kernel", value}, {"bias", 0.0}});
+  };
   return Numbers::MakeDict({{"layers", Numbers::List({layer(1.0), layer(2.0)})}});
 }
 
@@ -24,8 +26,9 @@ absl::Status Run() {
   // The optimizer's moments have the same structure as the parameters.
   TESSERA_ASSIGN_OR_RETURN(const Numbers zeros,
                            tessera::tree::Map(params, [](double) { return 0.0; }));
-  const Numbers state = Numbers::MakeDict(
-      {{"params", params}, {"opt", Numbers::MakeNamedTuple("Adam", {{"mu", zeros}, {"nu", zeros}})}});
+  const Numbers state =
+      Numbers::MakeDict({{"params", params},
+                         {"opt", Numbers::MakeNamedTuple("Adam", {{"mu", zeros}, {"nu", zeros}})}});
 
   TESSERA_ASSIGN_OR_RETURN(const Tree<std::string> names, tessera::tree::LeafKeyPaths(state));
   TESSERA_RETURN_IF_ERROR(tessera::tree::ForEachLeaf(
@@ -33,7 +36,8 @@ absl::Status Run() {
         std::printf("%s\n", name.c_str());
       }));
 
-  const absl::Status same = tessera::tree::CheckSameStructure(params, Numbers::MakeDict({{"layers", 3.0}}));
+  const absl::Status same =
+      tessera::tree::CheckSameStructure(params, Numbers::MakeDict({{"layers", 3.0}}));
   std::printf("another state: %s\n", std::string(same.message()).c_str());
   return absl::OkStatus();
 }

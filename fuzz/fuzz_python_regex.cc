@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "tessera/core/status.h"
-#include "tessera/mesh/python_regex.h"
-#include "tessera/mesh/rule_matcher.h"
+#include "tessera/regex/python_regex.h"
+#include "tessera/regex/rule_matcher.h"
 
 namespace {
 
 void SearchFor(const std::string& pattern, std::string_view subject) {
-  using ::tessera::mesh::PythonRegex;
-  using ::tessera::mesh::RuleMatcher;
+  using ::tessera::regex::PythonRegex;
+  using ::tessera::regex::RuleMatcher;
   const auto regex = PythonRegex::Compile(pattern);
   const auto matcher = RuleMatcher::Make(std::vector<std::string>{pattern});
   TESSERA_CHECK(regex.ok() == matcher.ok());

@@ -41,9 +41,8 @@ absl::StatusOr<std::vector<ArrayRecord>> ListFromJson(const OrderedObjectReader&
   TESSERA_ASSIGN_OR_RETURN(const OrderedJson* list, parent.Array(field));
   std::vector<ArrayRecord> records;
   for (size_t i = 0; i < list->size(); ++i) {
-    TESSERA_ASSIGN_OR_RETURN(
-        ArrayRecord record,
-        RecordFromJson((*list)[i], Concat(parent.PathOf(field), "[", i, "]")));
+    TESSERA_ASSIGN_OR_RETURN(ArrayRecord record,
+                             RecordFromJson((*list)[i], Concat(parent.PathOf(field), "[", i, "]")));
     records.push_back(std::move(record));
   }
   return records;

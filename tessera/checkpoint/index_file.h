@@ -15,7 +15,7 @@ namespace tessera::checkpoint {
 
 // One array.
 struct ArrayRecord {
-  std::string path;   // relative to the checkpoint, with '/'
+  std::string path;  // relative to the checkpoint, with '/'
   Dims shape;
   std::string dtype;  // a NumPy / ml_dtypes name; informative
   // The key path, where the writer was tessera; other writers' paths are split at '/'.

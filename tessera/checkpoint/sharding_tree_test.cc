@@ -39,16 +39,16 @@ TEST(CreateShardingTreeTest, ReplicatesByDefault) {
 }
 
 TEST(CreateShardingTreeTest, ASpecIsBoundAndCheckedAgainstEveryShape) {
-  EXPECT_THAT(
-      CreateShardingTreeFromIndex(Sample(), {.mesh = M24(), .default_sharding = PartitionSpec{"dp"}}),
-      IsOkAndHolds(Expected(*NamedSharding::Make(M24(), {"dp"}))));
+  EXPECT_THAT(CreateShardingTreeFromIndex(Sample(),
+                                          {.mesh = M24(), .default_sharding = PartitionSpec{"dp"}}),
+              IsOkAndHolds(Expected(*NamedSharding::Make(M24(), {"dp"}))));
   EXPECT_THAT(CreateShardingTreeFromIndex(Sample(), {.default_sharding = PartitionSpec{"dp"}}),
               HasKind(ErrorKind::kNoMesh));
   EXPECT_THAT(CreateShardingTreeFromIndex(
                   Sample(), {.mesh = M24(), .default_sharding = PartitionSpec{"dp", "tp"}}),
               StatusIs(kInvalid, HasSubstr("model/b: NS(")));
-  EXPECT_THAT(CreateShardingTreeFromIndex(
-                  Sample(), {.mesh = M24(), .default_sharding = PartitionSpec{"xx"}}),
+  EXPECT_THAT(CreateShardingTreeFromIndex(Sample(),
+                                          {.mesh = M24(), .default_sharding = PartitionSpec{"xx"}}),
               StatusIs(kInvalid, HasSubstr("model/emb/w: spec P('xx')")));
 }
 

@@ -32,8 +32,7 @@ absl::StatusOr<ByteBudget::Reservation> ByteBudget::Acquire(int64_t bytes, std::
   });
   MutexLock lock(mutex_);
   const auto ticket = waiting_.insert(waiting_.end(), bytes);
-  while (!stop.stop_requested() &&
-         (ticket != waiting_.begin() || bytes > limit_ - in_use_)) {
+  while (!stop.stop_requested() && (ticket != waiting_.begin() || bytes > limit_ - in_use_)) {
     changed_.Wait(mutex_);
   }
   waiting_.erase(ticket);

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <nlohmann/json.hpp>
-#include <fmt/format.h>
 
 #include "tessera/core/testing/status_matchers.h"
 

@@ -49,11 +49,11 @@ enum class DTypeKind : uint8_t { kBool, kSignedInt, kUnsignedInt, kFloat, kCompl
 // One row of the table.  A format's name is empty where the format lacks the type.
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;         // NumPy / ml_dtypes; ours everywhere
+  std::string_view name;  // NumPy / ml_dtypes; ours everywhere
   DTypeKind kind;
-  int bits;                      // of the value: 4 for int4
-  int bytes;                     // of one element in memory; types under a byte take a whole one
-  std::string_view zarr2;        // little-endian; big-endian replaces '<' by '>'
+  int bits;                // of the value: 4 for int4
+  int bytes;               // of one element in memory; types under a byte take a whole one
+  std::string_view zarr2;  // little-endian; big-endian replaces '<' by '>'
   std::string_view zarr3;
   std::string_view safetensors;  // header code
 };

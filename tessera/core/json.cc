@@ -40,7 +40,8 @@ class Guard {
 
  private:
   void NoteKey(const std::string& key) {
-    if (!open_.back().insert(key).second) Fail(Concat("the key '", key, "' stands twice in one object"));
+    if (!open_.back().insert(key).second)
+      Fail(Concat("the key '", key, "' stands twice in one object"));
   }
   void Fail(std::string problem) {
     if (problem_.empty()) problem_ = std::move(problem);
@@ -55,10 +56,9 @@ absl::StatusOr<AnyJson> Parse(std::string_view text) {
   Guard guard;
   // The library reports syntax errors by exception; this is the one place that sees them.
   try {
-    AnyJson value = AnyJson::parse(
-        text, [&guard](int depth, typename AnyJson::parse_event_t event, AnyJson& parsed) {
-          return guard(depth, event, parsed);
-        });
+    AnyJson value =
+        AnyJson::parse(text, [&guard](int depth, typename AnyJson::parse_event_t event,
+                                      AnyJson& parsed) { return guard(depth, event, parsed); });
     if (!guard.problem().empty()) return InvalidArgument("bad JSON: ", guard.problem());
     return value;
   } catch (const nlohmann::json::parse_error& error) {
@@ -82,7 +82,8 @@ absl::StatusOr<OrderedJson> ParseOrderedJson(std::string_view text) {
 }
 
 template <typename AnyJson>
-absl::StatusOr<BasicObjectReader<AnyJson>> BasicObjectReader<AnyJson>::Make(const AnyJson& value, std::string path) {
+absl::StatusOr<BasicObjectReader<AnyJson>> BasicObjectReader<AnyJson>::Make(const AnyJson& value,
+                                                                            std::string path) {
   if (!value.is_object()) return WrongType(path.empty() ? "document" : path, "an object", value);
   return BasicObjectReader(value, std::move(path));
 }
@@ -116,8 +117,10 @@ absl::StatusOr<int64_t> BasicObjectReader<AnyJson>::Integer(const char* field) c
   TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   if (!value->is_number_integer()) return WrongType(PathOf(field), "an integer", *value);
   if (value->is_number_unsigned() &&
-      value->template get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    return InvalidArgument(PathOf(field), ": ", value->template get<uint64_t>(), " does not fit 63 bits");
+      value->template get<uint64_t>() >
+          static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    return InvalidArgument(PathOf(field), ": ", value->template get<uint64_t>(),
+                           " does not fit 63 bits");
   }
   return value->template get<int64_t>();
 }
@@ -137,7 +140,8 @@ absl::StatusOr<const AnyJson*> BasicObjectReader<AnyJson>::Array(const char* fie
 }
 
 template <typename AnyJson>
-absl::StatusOr<BasicObjectReader<AnyJson>> BasicObjectReader<AnyJson>::Object(const char* field) const {
+absl::StatusOr<BasicObjectReader<AnyJson>> BasicObjectReader<AnyJson>::Object(
+    const char* field) const {
   TESSERA_ASSIGN_OR_RETURN(const AnyJson* value, Any(field));
   return Make(*value, PathOf(field));
 }

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tessera/core/testing/status_matchers.h"
 
@@ -47,7 +47,8 @@ TEST(ParseJsonTest, OrderedKeepsTheOrderOfKeys) {
 
 TEST(ObjectReaderTest, ReadsTypedFields) {
   TESSERA_ASSERT_OK_AND_ASSIGN(
-      const Json json, ParseJson(R"({"s": "x", "n": -3, "b": true, "shape": [2, 0], "o": {"l": []}})"));
+      const Json json,
+      ParseJson(R"({"s": "x", "n": -3, "b": true, "shape": [2, 0], "o": {"l": []}})"));
   TESSERA_ASSERT_OK_AND_ASSIGN(const ObjectReader reader, ObjectReader::Make(json));
   EXPECT_THAT(reader.String("s"), IsOkAndHolds(std::string("x")));
   EXPECT_THAT(reader.Integer("n"), IsOkAndHolds(-3));

@@ -29,10 +29,9 @@ void Run(int64_t count, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)>
 void Run(int64_t count, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body) {
   static tbb::task_arena arena(DefaultThreadCount());
   arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
-                      [&](const tbb::blocked_range<int64_t>& range) {
-                        body(range.begin(), range.end());
-                      });
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
+        [&](const tbb::blocked_range<int64_t>& range) { body(range.begin(), range.end()); });
   });
 }
 #endif

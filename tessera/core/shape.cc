@@ -13,8 +13,8 @@ absl::Status ValidateShape(DimsView shape) {
   }
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) {
-      return InvalidArgument("shape ", ShapeText(shape), ": dimension ", i, " has the negative size ",
-                             shape[i]);
+      return InvalidArgument("shape ", ShapeText(shape), ": dimension ", i,
+                             " has the negative size ", shape[i]);
     }
   }
   return absl::OkStatus();
@@ -35,7 +35,8 @@ absl::StatusOr<int64_t> NumElements(DimsView shape) {
   int64_t count = 1;
   for (int64_t size : shape) {
     if (__builtin_mul_overflow(count, size, &count)) {
-      return InvalidArgument("shape ", ShapeText(shape), ": the element count does not fit 63 bits");
+      return InvalidArgument("shape ", ShapeText(shape),
+                             ": the element count does not fit 63 bits");
     }
   }
   return count;

@@ -49,15 +49,16 @@ absl::Status Prefixed(const absl::Status& status, std::string_view context) {
   const absl::string_view message = status.message();
   absl::Status result(status.code(),
                       Concat(context, ": ", std::string_view(message.data(), message.size())));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-    result.SetPayload(url, payload);
-  });
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { result.SetPayload(url, payload); });
   return result;
 }
 
 namespace status_internal {
 void AppendPart(std::string& text, std::string_view part) { text += part; }
-void AppendPart(std::string& text, double part) { fmt::format_to(std::back_inserter(text), "{}", part); }
+void AppendPart(std::string& text, double part) {
+  fmt::format_to(std::back_inserter(text), "{}", part);
+}
 void AppendPart(std::string& text, int64_t part) { text += std::to_string(part); }
 void AppendPart(std::string& text, uint64_t part) { text += std::to_string(part); }
 

@@ -138,10 +138,10 @@ const absl::Status& AsStatus(const absl::StatusOr<T>& result) {
   lhs = *std::move(result)
 
 // Stops the program on a bug of ours.  Never for bytes from outside.
-#define TESSERA_CHECK(condition)                                                      \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      ::tessera::status_internal::CheckFailed(__FILE__, __LINE__, #condition);        \
+#define TESSERA_CHECK(condition)                                               \
+  do {                                                                         \
+    if (!(condition)) [[unlikely]]                                             \
+      ::tessera::status_internal::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)
 
 #endif  // TESSERA_CORE_STATUS_H_

@@ -37,7 +37,8 @@ TEST(StatusTest, MakersJoinTheirParts) {
 
 TEST(StatusTest, MacrosPassValuesAndErrorsOn) {
   EXPECT_THAT(Quarter(8), IsOkAndHolds(2));
-  EXPECT_THAT(Quarter(6), StatusIs(absl::StatusCode::kInvalidArgument, Eq("half of 3 is not whole")));
+  EXPECT_THAT(Quarter(6),
+              StatusIs(absl::StatusCode::kInvalidArgument, Eq("half of 3 is not whole")));
   EXPECT_THAT(CheckQuarter(4), IsOk());
   EXPECT_THAT(CheckQuarter(2),
               StatusIs(absl::StatusCode::kInvalidArgument, Eq("half of 1 is not whole")));

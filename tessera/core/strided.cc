@@ -97,9 +97,10 @@ void CopyTiled(Run run, const Loop& outer, const Loop& inner, const std::byte* s
 bool ArrangeForTiles(absl::InlinedVector<Loop, 6>& loops, int64_t run_bytes) {
   constexpr int64_t kCacheLine = 64;
   if (loops.size() < 2 || run_bytes >= kCacheLine) return false;
-  const auto densest = std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
-    return std::abs(a.source_stride) < std::abs(b.source_stride);
-  });
+  const auto densest =
+      std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
+        return std::abs(a.source_stride) < std::abs(b.source_stride);
+      });
   if (densest == loops.end() - 1) return false;
   std::rotate(densest, densest + 1, loops.end() - 1);
   return true;

@@ -89,9 +89,9 @@ RC_GTEST_PROP(CopyStridedProperty, EqualsTheElementwiseCopy, ()) {
 TEST(CopyStridedTest, ABroadcastSourceRepeats) {
   const std::vector<std::byte> source = Counting(4);
   std::vector<std::byte> target(12);
-  ASSERT_THAT(CopyStrided({source.data(), {3, 4}, {0, 1}, 1},
-                          RowMajorView(target.data(), Dims{3, 4}, 1)),
-              IsOk());
+  ASSERT_THAT(
+      CopyStrided({source.data(), {3, 4}, {0, 1}, 1}, RowMajorView(target.data(), Dims{3, 4}, 1)),
+      IsOk());
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(target[i], source[i % 4]);
 }
 

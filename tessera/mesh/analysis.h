@@ -40,14 +40,14 @@ struct DeviceBytes {
 };
 
 struct ShardingAnalysis {
-  int64_t total_parameters = 0;    // elements of all arrays
-  int64_t sharded_parameters = 0;  // elements of arrays that are split at all
-  std::vector<DeviceBytes> memory_per_device;  // in device order
-  double balance_score = 1.0;  // mean / max of those bytes
-  double efficiency = 1.0;     // bytes of all arrays / (devices * max)
+  int64_t total_parameters = 0;                    // elements of all arrays
+  int64_t sharded_parameters = 0;                  // elements of arrays that are split at all
+  std::vector<DeviceBytes> memory_per_device;      // in device order
+  double balance_score = 1.0;                      // mean / max of those bytes
+  double efficiency = 1.0;                         // bytes of all arrays / (devices * max)
   std::map<std::string, SpecUse> partition_stats;  // by the spec's text
-  int64_t skipped_leaves = 0;            // leaves that are no arrays
-  std::vector<std::string> unused_specs;  // spec keys that name no array
+  int64_t skipped_leaves = 0;                      // leaves that are no arrays
+  std::vector<std::string> unused_specs;           // spec keys that name no array
   friend bool operator==(const ShardingAnalysis&, const ShardingAnalysis&) = default;
 };
 

@@ -57,15 +57,14 @@ TEST(AnalyzeShardingStrategyTest, TakesSpecsByDottedOrSlashPath) {
 }
 
 TEST(AnalyzeShardingStrategyTest, AnUnsplitSpecIsNotSharded) {
-  TESSERA_ASSERT_OK_AND_ASSIGN(
-      const auto analysis,
-      AnalyzeShardingStrategy(Sample(), SpecMap{{"w", {nullptr}}}, M24()));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto analysis,
+                               AnalyzeShardingStrategy(Sample(), SpecMap{{"w", {nullptr}}}, M24()));
   EXPECT_EQ(analysis.sharded_parameters, 0);
 }
 
 TEST(AnalyzeShardingStrategyTest, AnEmptyTreeIsInBalance) {
-  TESSERA_ASSERT_OK_AND_ASSIGN(
-      const auto analysis, AnalyzeShardingStrategy(ArrayTree::MakeDict({}), SpecMap{}, M24()));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto analysis,
+                               AnalyzeShardingStrategy(ArrayTree::MakeDict({}), SpecMap{}, M24()));
   EXPECT_EQ(analysis.total_parameters, 0);
   EXPECT_DOUBLE_EQ(analysis.balance_score, 1.0);
   EXPECT_DOUBLE_EQ(analysis.efficiency, 1.0);
@@ -80,7 +79,8 @@ TEST(AnalyzeShardingStrategyTest, SkipsAndCountsWhatIsNoArray) {
 }
 
 TEST(AnalyzeShardingStrategyTest, ErrorsNameTheArray) {
-  const auto uneven = AnalyzeShardingStrategy(Sample(), SpecMap{{"b", {{"dp"}}}, {"w", {nullptr, nullptr, "dp"}}}, M24());
+  const auto uneven = AnalyzeShardingStrategy(
+      Sample(), SpecMap{{"b", {{"dp"}}}, {"w", {nullptr, nullptr, "dp"}}}, M24());
   EXPECT_THAT(uneven, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("w: NS(")));
   const auto tree = ArrayTree::MakeDict({{"b", ShapeDtype{{7}}}});
   const auto indivisible = AnalyzeShardingStrategy(tree, SpecMap{{"b", {"dp"}}}, M24());
@@ -88,24 +88,25 @@ TEST(AnalyzeShardingStrategyTest, ErrorsNameTheArray) {
   EXPECT_THAT(indivisible, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("b: shape [7]")));
   EXPECT_THAT(AnalyzeShardingStrategy(Sample(), SpecMap{}), HasKind(ErrorKind::kNoMesh));
   EXPECT_THAT(AnalyzeShardingStrategy(Sample(), SpecMap{}, Mesh()), HasKind(ErrorKind::kNoMesh));
-  EXPECT_THAT(AnalyzeShardingStrategy(Sample(), SpecTree::MakeDict({{"w", PartitionSpec()}}), M24()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("b")));
+  EXPECT_THAT(
+      AnalyzeShardingStrategy(Sample(), SpecTree::MakeDict({{"w", PartitionSpec()}}), M24()),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("b")));
 }
 
 TEST(AnalyzeArraysTest, RefusesTotalsPast63Bits) {
   const PlannedArray huge{"h", {std::numeric_limits<int64_t>::max()}, DType::kInt8, {}};
   EXPECT_THAT(AnalyzeArrays(std::vector{huge, huge}, M24()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "h: the total does not fit 63 bits"));
+              StatusIs(absl::StatusCode::kInvalidArgument, "h: the total does not fit 63 bits"));
 }
 
 TEST(AnalyzeArraysTest, JsonHasEveryFigure) {
   const PlannedArray array{"a", {8}, DType::kBfloat16, {"dp"}};
   const Mesh mesh = *Mesh::MakeHost({{"dp", 2}});
-  EXPECT_EQ(ToJson(*AnalyzeArrays(std::vector{array}, mesh)).dump(),
-            R"j({"balance_score":1.0,"efficiency":1.0,"memory_per_device":{"0":8,"1":8},)j"
-            R"j("partition_stats":{"P('dp')":{"arrays":1,"bytes":16,"parameters":8}},)j"
-            R"j("sharded_parameters":8,"skipped_leaves":0,"total_parameters":8,"unused_specs":[]})j");
+  EXPECT_EQ(
+      ToJson(*AnalyzeArrays(std::vector{array}, mesh)).dump(),
+      R"j({"balance_score":1.0,"efficiency":1.0,"memory_per_device":{"0":8,"1":8},)j"
+      R"j("partition_stats":{"P('dp')":{"arrays":1,"bytes":16,"parameters":8}},)j"
+      R"j("sharded_parameters":8,"skipped_leaves":0,"total_parameters":8,"unused_specs":[]})j");
 }
 
 }  // namespace

@@ -51,9 +51,8 @@ absl::StatusOr<int64_t> GetMeshAxisSize(const AxisNames& axes, const std::option
 
 bool NamesInCurrentMesh(std::span<const std::string> names) {
   const Mesh mesh = *GetIncontextMesh(/*raise_error=*/false);
-  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return mesh.FindAxis(name).has_value();
-  });
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return mesh.FindAxis(name).has_value(); });
 }
 
 absl::StatusOr<int64_t> GetSubmeshDeviceIndex(const AxisNames& axes,

@@ -37,12 +37,11 @@ TEST(GetAxesSizeInMeshTest, MultipliesTheSizes) {
 }
 
 TEST(GetAxesSizeInMeshTest, AnUnknownAxisIsNotFound) {
-  EXPECT_THAT(GetAxesSizeInMesh("x", M24()),
-              StatusIs(absl::StatusCode::kNotFound,
-                       "the mesh has no axis 'x'; its axes are dp, tp"));
+  EXPECT_THAT(
+      GetAxesSizeInMesh("x", M24()),
+      StatusIs(absl::StatusCode::kNotFound, "the mesh has no axis 'x'; its axes are dp, tp"));
   EXPECT_THAT(GetAxesSizeInMesh("x", Mesh()),
-              StatusIs(absl::StatusCode::kNotFound,
-                       "the mesh has no axis 'x'; its axes are none"));
+              StatusIs(absl::StatusCode::kNotFound, "the mesh has no axis 'x'; its axes are none"));
   EXPECT_THAT(GetAxesSizeInMesh("x"), HasKind(ErrorKind::kNoMesh));
 }
 
@@ -80,9 +79,9 @@ TEST(GetSubmeshDeviceIndexTest, TakesTheDeviceOfTheRegion) {
 
 TEST(GetSubmeshDeviceIndexTest, RefusesUnknownAndRepeatedAxes) {
   const DeviceRegion six = *RegionOf(M24(), 6);
-  EXPECT_THAT(GetSubmeshDeviceIndex("x", six),
-              StatusIs(absl::StatusCode::kNotFound,
-                       "the mesh has no axis 'x'; its axes are dp, tp"));
+  EXPECT_THAT(
+      GetSubmeshDeviceIndex("x", six),
+      StatusIs(absl::StatusCode::kNotFound, "the mesh has no axis 'x'; its axes are dp, tp"));
   EXPECT_THAT(GetSubmeshDeviceIndex({"tp", "tp"}, six), HasKind(ErrorKind::kDuplicateAxis));
 }
 

@@ -126,7 +126,8 @@ absl::StatusOr<std::optional<CorrectedSharding>> ResolveShardingConstraint(
     const ConstraintOptions& options) {
   TESSERA_RETURN_IF_ERROR(ValidateShape(shape));
   const auto* named = std::get_if<NamedSharding>(&constraint);
-  const PartitionSpec& spec = named != nullptr ? named->spec() : std::get<PartitionSpec>(constraint);
+  const PartitionSpec& spec =
+      named != nullptr ? named->spec() : std::get<PartitionSpec>(constraint);
   const Mesh mesh = named != nullptr           ? named->mesh()
                     : options.mesh.has_value() ? *options.mesh
                                                : *GetIncontextMesh(/*raise_error=*/false);

@@ -61,8 +61,8 @@ struct CorrectedSharding {
 };
 
 struct GetCorrectedNamedShardingOptions {
-  std::optional<Mesh> mesh = {};      // else the one in scope
-  bool raise_mesh_error = true;  // false: no mesh gives P() on the empty mesh, with a warning
+  std::optional<Mesh> mesh = {};  // else the one in scope
+  bool raise_mesh_error = true;   // false: no mesh gives P() on the empty mesh, with a warning
   bool keep_partial = false;
 };
 

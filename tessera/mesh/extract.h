@@ -69,7 +69,8 @@ struct GetPartitionSpecOptions {
 };
 
 // The spec of one leaf: an array's own, P() for numbers.  InvalidArgument for any other leaf.
-absl::StatusOr<PartitionSpec> SpecOfLeaf(const LeafInfo& info, const GetPartitionSpecOptions& options);
+absl::StatusOr<PartitionSpec> SpecOfLeaf(const LeafInfo& info,
+                                         const GetPartitionSpecOptions& options);
 
 // The spec of each leaf; errors name the leaf's key path.
 template <Describable T>

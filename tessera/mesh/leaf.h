@@ -44,8 +44,7 @@ inline LeafInfo DescribeLeaf(const ShapeDtype& array) {
 }
 
 template <typename T>
-  requires std::is_arithmetic_v<T>
-LeafInfo DescribeLeaf(const T&) {
+requires std::is_arithmetic_v<T> LeafInfo DescribeLeaf(const T&) {
   return {.kind = LeafKind::kNumber, .type_name = "number"};
 }
 

@@ -67,9 +67,7 @@ absl::StatusOr<Mesh> Mesh::MakeHost(std::vector<Axis> axes) {
   return Make(std::move(axes), std::move(devices));
 }
 
-std::span<const Axis> Mesh::axes() const {
-  return empty() ? std::span<const Axis>() : data_->axes;
-}
+std::span<const Axis> Mesh::axes() const { return empty() ? std::span<const Axis>() : data_->axes; }
 
 std::span<const Device> Mesh::devices() const {
   return empty() ? std::span<const Device>() : data_->devices;

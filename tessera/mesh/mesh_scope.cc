@@ -30,8 +30,9 @@ Mesh CurrentMesh() {
 }
 
 absl::Status NoMesh(const char* caller) {
-  return WithKind(FailedPrecondition(caller, ": no mesh was given and none is in scope; pass one, "
-                                             "or call inside a MeshScope"),
+  return WithKind(FailedPrecondition(caller,
+                                     ": no mesh was given and none is in scope; pass one, "
+                                     "or call inside a MeshScope"),
                   ErrorKind::kNoMesh);
 }
 

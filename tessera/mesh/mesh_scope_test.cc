@@ -84,8 +84,8 @@ TEST(ForEachDeviceTest, StopsAtTheFirstErrorAndNeedsAMesh) {
 
 TEST(RegionOfTest, FindsTheDeviceByItsId) {
   EXPECT_EQ(RegionOf(M24(), 6)->position, 6);
-  EXPECT_THAT(RegionOf(M24(), 8), StatusIs(absl::StatusCode::kNotFound,
-                                           "device 8 is not on Mesh('dp': 2, 'tp': 4)"));
+  EXPECT_THAT(RegionOf(M24(), 8),
+              StatusIs(absl::StatusCode::kNotFound, "device 8 is not on Mesh('dp': 2, 'tp': 4)"));
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace tessera::mesh {
 class SpecEntry {
  public:
   SpecEntry() = default;
-  SpecEntry(std::nullptr_t) {}                                      // NOLINT: specs read as lists
-  SpecEntry(const char* axis) : SpecEntry(std::string(axis)) {}     // NOLINT
-  SpecEntry(std::string axis) {                                     // NOLINT
+  SpecEntry(std::nullptr_t) {}                                   // NOLINT: specs read as lists
+  SpecEntry(const char* axis) : SpecEntry(std::string(axis)) {}  // NOLINT
+  SpecEntry(std::string axis) {                                  // NOLINT
     if (!axis.empty()) axes_.push_back(std::move(axis));
   }
   SpecEntry(std::vector<std::string> axes) : axes_(std::move(axes)) {}  // NOLINT

@@ -43,12 +43,12 @@ TEST(PartitionSpecTest, JsonKeepsEveryEntry) {
 TEST(PartitionSpecTest, JsonErrorsNameTheEntry) {
   EXPECT_THAT(PartitionSpecFromJson(Json::parse("{}"), "rules[0][1]"),
               StatusIs(kInvalid, "rules[0][1]: expected a list of spec entries, found object"));
-  EXPECT_THAT(PartitionSpecFromJson(Json::parse(R"(["dp", 3])"), "spec"),
-              StatusIs(kInvalid,
-                       "spec[1]: expected null, an axis name or a list of axis names, found number"));
+  EXPECT_THAT(
+      PartitionSpecFromJson(Json::parse(R"(["dp", 3])"), "spec"),
+      StatusIs(kInvalid,
+               "spec[1]: expected null, an axis name or a list of axis names, found number"));
   EXPECT_THAT(PartitionSpecFromJson(Json::parse(R"([["dp", ["tp"]]])"), "spec"),
-              StatusIs(kInvalid,
-                       R"(spec[0]: expected a list of axis names, found ["dp",["tp"]])"));
+              StatusIs(kInvalid, R"(spec[0]: expected a list of axis names, found ["dp",["tp"]])"));
 }
 
 }  // namespace

@@ -86,7 +86,8 @@ class PatternParser {
       TESSERA_RETURN_IF_ERROR(AddPiece(piece));
     }
     if (result_.rules_.empty() && !Trim(text_).empty()) {
-      return InvalidArgument("pattern spec '", text_, "': expected rules of the form "
+      return InvalidArgument("pattern spec '", text_,
+                             "': expected rules of the form "
                              "patterns->axes, found no '->'");
     }
     for (std::string_view piece : passed_over_) {
@@ -109,9 +110,9 @@ class PatternParser {
     }
     PatternPartitionSpec::Rule rule{{}, ParseAxes(axes)};
     for (std::string_view part : SplitUnescaped(piece.substr(0, arrow), '|')) {
-      auto regex = PythonRegex::Compile(UnescapeSeparators(Trim(part)));
-      if (!regex.ok()) return Prefixed(regex.status(), Concat("pattern spec '", text_, "'"));
-      rule.patterns.push_back(*std::move(regex));
+      auto compiled = regex::PythonRegex::Compile(UnescapeSeparators(Trim(part)));
+      if (!compiled.ok()) return Prefixed(compiled.status(), Concat("pattern spec '", text_, "'"));
+      rule.patterns.push_back(*std::move(compiled));
     }
     if (options_.mesh.has_value()) {
       const auto bound = NamedSharding::Make(*options_.mesh, rule.spec);
@@ -129,7 +130,7 @@ class PatternParser {
 
 absl::StatusOr<PartitionSpec> PatternPartitionSpec::operator()(std::string_view name) const {
   for (const Rule& rule : rules_) {
-    for (const PythonRegex& pattern : rule.patterns) {
+    for (const regex::PythonRegex& pattern : rule.patterns) {
       TESSERA_ASSIGN_OR_RETURN(const bool found, pattern.Search(name));
       if (found) return rule.spec;
     }

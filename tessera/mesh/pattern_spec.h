@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/mesh/mesh.h"
 #include "tessera/mesh/partition_spec.h"
-#include "tessera/mesh/python_regex.h"
+#include "tessera/regex/python_regex.h"
 
 namespace tessera::mesh {
 
@@ -23,7 +23,7 @@ class PatternPartitionSpec {
  private:
   friend class PatternParser;
   struct Rule {
-    std::vector<PythonRegex> patterns;
+    std::vector<regex::PythonRegex> patterns;
     PartitionSpec spec;
   };
 

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/core/status.h"
-#include "tessera/mesh/python_regex.h"
-#include "tessera/mesh/rule_matcher.h"
 #include "tessera/mesh/settings.h"
 #include "tessera/mesh/sharding.h"
+#include "tessera/regex/python_regex.h"
+#include "tessera/regex/rule_matcher.h"
 
 namespace tessera::mesh {
 namespace {
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<std::optional<size_t>>> FindRules(std::span<const Par
                                                              const MatchOptions& options) {
   std::vector<std::string> patterns;
   for (const PartitionRule& rule : rules) patterns.push_back(rule.pattern);
-  TESSERA_ASSIGN_OR_RETURN(const RuleMatcher matcher, RuleMatcher::Make(patterns));
+  TESSERA_ASSIGN_OR_RETURN(const regex::RuleMatcher matcher, regex::RuleMatcher::Make(patterns));
   std::vector<std::string_view> names;
   for (const NamedLeaf& leaf : leaves) {
     if (NeedsRule(leaf, options)) names.push_back(leaf.name);
@@ -132,9 +132,10 @@ absl::StatusOr<std::vector<size_t>> FindShadowedRules(std::span<const PartitionR
                                                       const RuleMatches& matches) {
   std::vector<size_t> shadowed;
   for (size_t rule : matches.unused_rules) {
-    TESSERA_ASSIGN_OR_RETURN(const PythonRegex regex, PythonRegex::Compile(rules[rule].pattern));
+    TESSERA_ASSIGN_OR_RETURN(const regex::PythonRegex pattern,
+                             regex::PythonRegex::Compile(rules[rule].pattern));
     for (const NamedLeaf& leaf : leaves) {
-      TESSERA_ASSIGN_OR_RETURN(const bool found, regex.Search(leaf.name));
+      TESSERA_ASSIGN_OR_RETURN(const bool found, pattern.Search(leaf.name));
       if (!found) continue;
       shadowed.push_back(rule);
       break;

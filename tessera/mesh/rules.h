@@ -57,8 +57,8 @@ struct LeafMatch {
 };
 
 struct RuleMatches {
-  std::vector<LeafMatch> leaves;      // in the order given
-  std::vector<size_t> unused_rules;   // decided no leaf
+  std::vector<LeafMatch> leaves;       // in the order given
+  std::vector<size_t> unused_rules;    // decided no leaf
   std::vector<std::string> unmatched;  // names of leaves that no rule took
 };
 

@@ -37,9 +37,9 @@ absl::StatusOr<SpecTree> Match(const Rules& rules, const tree::Tree<T>& tree,
 TEST(MatchPartitionRulesTest, TheDocumentedExample) {
   const Rules rules{{".*weight", {"model", nullptr}}};
   const auto numbers = LeafTree::MakeDict({{"layer/weight", Number()}, {"layer/bias", Number()}});
-  EXPECT_THAT(Match(rules, numbers), IsOkAndHolds(SpecTree::MakeDict(
-                                         {{"layer/weight", PartitionSpec()},
-                                          {"layer/bias", PartitionSpec()}})));
+  EXPECT_THAT(Match(rules, numbers),
+              IsOkAndHolds(SpecTree::MakeDict(
+                  {{"layer/weight", PartitionSpec()}, {"layer/bias", PartitionSpec()}})));
   EXPECT_THAT(Match(rules, numbers, {.strict = false}),
               StatusIs(kInvalid, HasSubstr("no rule takes 'layer/bias'")));
   EXPECT_THAT(Match(rules, numbers,
@@ -67,18 +67,20 @@ TEST(MatchPartitionRulesTest, SpecsAreCutToTheRankOnlyWhenStrict) {
 TEST(MatchPartitionRulesTest, SmallArraysAreReplicated) {
   const Rules rules{{"w", {"a"}}};
   const auto tree = ArrayTree::MakeDict({{"w", F32({10})}, {"w2", F32({11})}});
-  EXPECT_THAT(Match(rules, tree, {.min_size = 11}),
-              IsOkAndHolds(SpecTree::MakeDict({{"w", PartitionSpec()}, {"w2", PartitionSpec{"a"}}})));
+  EXPECT_THAT(
+      Match(rules, tree, {.min_size = 11}),
+      IsOkAndHolds(SpecTree::MakeDict({{"w", PartitionSpec()}, {"w2", PartitionSpec{"a"}}})));
   const auto large = ArrayTree::MakeDict({{"w", F32({16383})}, {"w2", F32({16384})}});
-  EXPECT_THAT(Match(rules, large, {.min_size = std::nullopt}),
-              IsOkAndHolds(SpecTree::MakeDict({{"w", PartitionSpec()}, {"w2", PartitionSpec{"a"}}})));
+  EXPECT_THAT(
+      Match(rules, large, {.min_size = std::nullopt}),
+      IsOkAndHolds(SpecTree::MakeDict({{"w", PartitionSpec()}, {"w2", PartitionSpec{"a"}}})));
 }
 
 TEST(MatchPartitionRulesTest, NamesAreSlashPaths) {
-  EXPECT_THAT(Match(Rules{{"a", {"x"}}, {"a/b", {"y"}}},
-                    ArrayTree::MakeDict({{"a", ArrayTree::MakeDict({{"b", F32({2})}})}})),
-              IsOkAndHolds(SpecTree::MakeDict(
-                  {{"a", SpecTree::MakeDict({{"b", PartitionSpec{"x"}}})}})));
+  EXPECT_THAT(
+      Match(Rules{{"a", {"x"}}, {"a/b", {"y"}}},
+            ArrayTree::MakeDict({{"a", ArrayTree::MakeDict({{"b", F32({2})}})}})),
+      IsOkAndHolds(SpecTree::MakeDict({{"a", SpecTree::MakeDict({{"b", PartitionSpec{"x"}}})}})));
   EXPECT_THAT(Match(Rules{{"^l/1$", {"x"}}, {".*", {}}},
                     ArrayTree::MakeDict({{"l", ArrayTree::List({F32({2}), F32({2})})}})),
               IsOkAndHolds(SpecTree::MakeDict(
@@ -89,8 +91,8 @@ TEST(MatchPartitionRulesTest, NamesAreSlashPaths) {
 
 TEST(MatchPartitionRulesTest, TellsWhichRuleTookWhichLeaf) {
   const Rules rules{{"kernel", {"tp"}}, {"q/kernel", {"dp"}}, {"nothing", {}}, {".*", {}}};
-  const auto tree = ArrayTree::MakeDict({{"q", ArrayTree::MakeDict({{"kernel", F32({4})}})},
-                                         {"scale", F32({})}});
+  const auto tree =
+      ArrayTree::MakeDict({{"q", ArrayTree::MakeDict({{"kernel", F32({4})}})}, {"scale", F32({})}});
   TESSERA_ASSERT_OK_AND_ASSIGN(const MatchedTree matched, MatchPartitionRules(rules, tree));
   EXPECT_THAT(matched.matches.leaves,
               ElementsAre(LeafMatch{{"tp"}, 0}, LeafMatch{{}, std::nullopt}));

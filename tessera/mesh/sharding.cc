@@ -27,7 +27,8 @@ std::vector<DimensionAxes> SplittingAxes(const NamedSharding& sharding) {
   return result;
 }
 
-// The block number of a device along a dimension: its coordinates as digits, first most significant.
+// The block number of a device along a dimension: its coordinates as digits, first most
+// significant.
 int64_t BlockOf(const Mesh& mesh, const DimensionAxes& axes, const Dims& coordinate) {
   int64_t block = 0;
   for (int axis : axes) block = block * mesh.axes()[axis].size + coordinate[axis];
@@ -96,9 +97,13 @@ absl::StatusOr<NamedSharding> NamedSharding::Make(Mesh mesh, PartitionSpec spec,
   return NamedSharding(std::move(mesh), std::move(spec), std::move(memory_kind));
 }
 
-NamedSharding NamedSharding::Replicated(Mesh mesh) { return {std::move(mesh), PartitionSpec(), ""}; }
+NamedSharding NamedSharding::Replicated(Mesh mesh) {
+  return {std::move(mesh), PartitionSpec(), ""};
+}
 
-std::string NamedSharding::Text() const { return Concat("NS(", mesh_.Text(), ", ", spec_.Text(), ")"); }
+std::string NamedSharding::Text() const {
+  return Concat("NS(", mesh_.Text(), ", ", spec_.Text(), ")");
+}
 
 std::string ShardingText(const Sharding& sharding) {
   if (const auto* named = std::get_if<NamedSharding>(&sharding)) return named->Text();

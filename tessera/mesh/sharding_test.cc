@@ -28,8 +28,7 @@ Sharding On(const Mesh& mesh, PartitionSpec spec) { return *NamedSharding::Make(
 
 TEST(NamedShardingTest, RefusesUnknownAndRepeatedAxes) {
   EXPECT_THAT(NamedSharding::Make(M24(), {"xx"}),
-              StatusIs(kInvalid,
-                       "spec P('xx'): the mesh has no axis 'xx'; its axes are dp, tp"));
+              StatusIs(kInvalid, "spec P('xx'): the mesh has no axis 'xx'; its axes are dp, tp"));
   const auto twice = NamedSharding::Make(M24(), {"dp", {"tp", "dp"}});
   EXPECT_THAT(twice, StatusIs(kInvalid, HasSubstr("the axis 'dp' is used twice")));
   EXPECT_THAT(twice, HasKind(ErrorKind::kDuplicateAxis));
@@ -49,8 +48,9 @@ TEST(ShardShapeTest, DividesEachDimensionByItsAxes) {
 
 TEST(ShardShapeTest, AnUnevenSplitNamesDimensionSizeAndFactor) {
   const auto shape = ShardShape(On(M24(), {"tp"}), Dims{6, 16});
-  EXPECT_THAT(shape, StatusIs(kInvalid, "shape [6,16]: dimension 0 of size 6 does not split evenly "
-                                        "by 4 under NS(Mesh('dp': 2, 'tp': 4), P('tp'))"));
+  EXPECT_THAT(shape, StatusIs(kInvalid,
+                              "shape [6,16]: dimension 0 of size 6 does not split evenly "
+                              "by 4 under NS(Mesh('dp': 2, 'tp': 4), P('tp'))"));
   EXPECT_THAT(shape, HasKind(ErrorKind::kIndivisible));
 }
 
@@ -147,7 +147,8 @@ std::vector<int> Coverage(const std::vector<DeviceShard>& shards, const Dims& sh
     Dims index = shard.box.origin();
     while (true) {
       size_t offset = 0;
-      for (size_t d = 0; d < index.size(); ++d) offset += static_cast<size_t>(index[d] * strides[d]);
+      for (size_t d = 0; d < index.size(); ++d)
+        offset += static_cast<size_t>(index[d] * strides[d]);
       ++count[offset];
       int d = shard.box.rank() - 1;
       while (d >= 0 && ++index[d] == shard.box.end(d)) {

@@ -14,10 +14,12 @@ namespace {
 
 absl::Status Validate(const char* caller, std::span<const SizedKey> keys, int64_t max_bytes) {
   if (max_bytes <= 0) {
-    return InvalidArgument(caller, ": the largest shard size is ", max_bytes, "; expected more than 0");
+    return InvalidArgument(caller, ": the largest shard size is ", max_bytes,
+                           "; expected more than 0");
   }
   for (const SizedKey& key : keys) {
-    if (key.bytes < 0) return InvalidArgument(caller, ": '", key.key, "' has ", key.bytes, " bytes");
+    if (key.bytes < 0)
+      return InvalidArgument(caller, ": '", key.key, "' has ", key.bytes, " bytes");
   }
   return absl::OkStatus();
 }

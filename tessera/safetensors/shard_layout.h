@@ -27,7 +27,8 @@ absl::StatusOr<ShardLayout> GroupKeysByShardSize(std::span<const SizedKey> keys,
 
 // How OptimizeShardLayout orders the parents.
 enum class ParentOrder {
-  kNatural,    // numbers by value, so that layers.2 comes before layers.10; keys without a parent first
+  kNatural,    // numbers by value, so that layers.2 comes before layers.10; keys without a parent
+               // first
   kCodePoint,  // as eformer does: plain text order, and keys without a parent count as "root"
 };
 

@@ -28,8 +28,7 @@ TEST(GroupKeysByShardSizeTest, ClosesAShardWhenTheNextKeyWouldNotFit) {
 }
 
 TEST(GroupKeysByShardSizeTest, AnOversizeKeySitsAlone) {
-  const auto layout =
-      GroupKeysByShardSize(Keys{{"a", 4}, {"big", 100}, {"c", 4}, {"d", 12}}, 16);
+  const auto layout = GroupKeysByShardSize(Keys{{"a", 4}, {"big", 100}, {"c", 4}, {"d", 12}}, 16);
   EXPECT_THAT(layout->shards,
               ElementsAre(ElementsAre("a"), ElementsAre("big"), ElementsAre("c", "d")));
   EXPECT_THAT(layout->oversize, ElementsAre("big"));
@@ -43,8 +42,9 @@ TEST(GroupKeysByShardSizeTest, RefusesSizesThatMakeNoSense) {
 }
 
 TEST(OptimizeShardLayoutTest, TheVectorsOfTheReference) {
-  EXPECT_THAT(OptimizeShardLayout(Keys{{"l.a", 10}, {"l.b", 10}, {"l.c", 10}, {"m.x", 5}}, 20)->shards,
-              ElementsAre(ElementsAre("l.a", "l.b"), ElementsAre("l.c", "m.x")));
+  EXPECT_THAT(
+      OptimizeShardLayout(Keys{{"l.a", 10}, {"l.b", 10}, {"l.c", 10}, {"m.x", 5}}, 20)->shards,
+      ElementsAre(ElementsAre("l.a", "l.b"), ElementsAre("l.c", "m.x")));
   const Keys keys{{"a.w", 8}, {"c", 4}, {"b.w", 24}, {"a.b", 8}};
   EXPECT_THAT(OptimizeShardLayout(keys, 16, ParentOrder::kCodePoint)->shards,
               ElementsAre(ElementsAre("a.w", "a.b"), ElementsAre("b.w"), ElementsAre("c")));

@@ -45,7 +45,8 @@ TEST(ShardFilenameTest, RefusesNumbersOutOfRange) {
 }
 
 RC_GTEST_PROP(ShardNamesProperty, TheStemComesBack, ()) {
-  const auto stem = *rc::gen::container<std::string>(rc::gen::element('a', '/', '.', '-', 'o', 'f'));
+  const auto stem =
+      *rc::gen::container<std::string>(rc::gen::element('a', '/', '.', '-', 'o', 'f'));
   const auto total = *rc::gen::inRange<int64_t>(1, 2'000'000);
   const auto index = *rc::gen::inRange<int64_t>(1, total + 1);
   RC_ASSERT(DeriveBasePrefixFromPath(*ShardFilename(stem, index, total)) == stem);

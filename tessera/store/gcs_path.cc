@@ -16,7 +16,8 @@ absl::StatusOr<GcsPath> ParseGcsPath(std::string_view path) {
   const std::string_view rest = path.substr(kScheme.size());
   const size_t slash = rest.find('/');
   const std::string_view bucket = rest.substr(0, slash);
-  if (bucket.empty()) return InvalidArgument("'", path, "' names no bucket; expected gs://bucket/object");
+  if (bucket.empty())
+    return InvalidArgument("'", path, "' names no bucket; expected gs://bucket/object");
   const std::string_view object =
       slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
   return GcsPath{std::string(bucket), std::string(object)};

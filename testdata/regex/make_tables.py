@@ -1,4 +1,4 @@
-"""Prints the data of tessera/mesh/python_case.cc and python_char_names.cc.
+"""Prints the data of tessera/regex/python_case.cc and python_char_names.cc.
 
 Run with Python 3.11: `python3 make_tables.py case` or `python3 make_tables.py names`.  The
 oracle is Python itself: `re` says which characters IGNORECASE takes for the same, `unicodedata`

@@ -69,8 +69,9 @@ void CheckPath(const OrderedJson& test_case, Report& report) {
   const auto gcs = store::ParseGcsPath(path);
   const OrderedJson& expected = test_case["parse_gcs"];
   if (gcs.ok()) {
-    report.Check(expected.contains("ok") && expected["ok"] == OrderedJson({gcs->bucket, gcs->object}),
-                 test_case, "parse_gcs");
+    report.Check(
+        expected.contains("ok") && expected["ok"] == OrderedJson({gcs->bucket, gcs->object}),
+        test_case, "parse_gcs");
   } else if (expected.contains("ok") && expected["ok"][0] == "") {
     report.Differs("empty-bucket-refused");
   } else {
@@ -98,8 +99,8 @@ Report RunShardLayout(const OrderedJson& document) {
     for (const OrderedJson& row : test_case["sizes"]) keys.push_back({row[0], row[1]});
     const int64_t max_bytes = test_case["max"];
     const auto grouped = safetensors::GroupKeysByShardSize(keys, max_bytes);
-    const auto parity = safetensors::OptimizeShardLayout(keys, max_bytes,
-                                                         safetensors::ParentOrder::kCodePoint);
+    const auto parity =
+        safetensors::OptimizeShardLayout(keys, max_bytes, safetensors::ParentOrder::kCodePoint);
     const auto ours = safetensors::OptimizeShardLayout(keys, max_bytes);
     if (max_bytes <= 0 && absl::IsInvalidArgument(grouped.status()) &&
         absl::IsInvalidArgument(parity.status())) {
@@ -122,7 +123,8 @@ Report RunShardLayout(const OrderedJson& document) {
 Report RunChunkTensorByMemory(const OrderedJson& document) {
   Report report("chunk_tensor_by_memory");
   for (const OrderedJson& test_case : document["chunk_tensor_by_memory"]) {
-    const ShapeDtype array{ShapeOf(test_case["shape"]), *ParseDType(test_case["dtype"].get<std::string>())};
+    const ShapeDtype array{ShapeOf(test_case["shape"]),
+                           *ParseDType(test_case["dtype"].get<std::string>())};
     const int64_t limit = test_case["limit"];
     const auto chunks = array::ChunkTensorByMemory(array, limit);
     if (limit <= 0) {

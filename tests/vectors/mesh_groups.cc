@@ -68,8 +68,7 @@ void CheckConstraint(const OrderedJson& test_case, const Mesh& mesh, Report& rep
     // The original leaves the array on its one device, which has no spec; ours replicates it, and
     // leaves it by option.
     const auto left = mesh::ResolveShardingConstraint(
-        shape, spec,
-        {.mesh = mesh, .empty_spec = mesh::ConstraintOptions::EmptySpec::kLeave});
+        shape, spec, {.mesh = mesh, .empty_spec = mesh::ConstraintOptions::EmptySpec::kLeave});
     if ((*ours)->sharding.spec().empty() && left.ok() && !left->has_value()) {
       return report.Differs("empty-spec-replicates");
     }
@@ -111,14 +110,13 @@ Report RunCorrectedNamedSharding(const OrderedJson& document) {
       continue;
     }
     const mesh::MeshScope scope(*mesh);
-    const auto ours = mesh::GetCorrectedNamedSharding(ShapeOf(test_case["shape"]),
-                                                      SpecOf(test_case["spec"]));
+    const auto ours =
+        mesh::GetCorrectedNamedSharding(ShapeOf(test_case["shape"]), SpecOf(test_case["spec"]));
     const OrderedJson& expected = test_case["corrected"];
-    const bool agrees = ours.ok() ? expected.contains("ok") &&
-                                        ours->sharding.spec() == SpecOf(expected["ok"])
-                                  : IsExpectedError(ours.status(), expected);
-    report.Check(agrees, test_case,
-                 ours.ok() ? ours->sharding.Text() : ours.status().ToString());
+    const bool agrees =
+        ours.ok() ? expected.contains("ok") && ours->sharding.spec() == SpecOf(expected["ok"])
+                  : IsExpectedError(ours.status(), expected);
+    report.Check(agrees, test_case, ours.ok() ? ours->sharding.Text() : ours.status().ToString());
     CheckConstraint(test_case, *mesh, report);
   }
   return report;
@@ -164,11 +162,12 @@ Report RunMeshQueries(const OrderedJson& document) {
     report.Check(test_case["axis_names"]["ok"] == OrderedJson(*mesh::GetMeshAxisNames()), test_case,
                  "axis_names differ");
     std::vector<int64_t> indices;
-    const absl::Status walked = mesh::ForEachDevice(*mesh, [&](const mesh::Device&) -> absl::Status {
-      TESSERA_ASSIGN_OR_RETURN(const int64_t index, mesh::GetSubmeshDeviceIndex(names));
-      indices.push_back(index);
-      return absl::OkStatus();
-    });
+    const absl::Status walked =
+        mesh::ForEachDevice(*mesh, [&](const mesh::Device&) -> absl::Status {
+          TESSERA_ASSIGN_OR_RETURN(const int64_t index, mesh::GetSubmeshDeviceIndex(names));
+          indices.push_back(index);
+          return absl::OkStatus();
+        });
     const OrderedJson& expected = test_case["submesh_index_by_mesh_position"];
     std::vector<std::string> sorted = names;
     std::sort(sorted.begin(), sorted.end());

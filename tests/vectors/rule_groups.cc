@@ -8,7 +8,7 @@
 #include "tessera/core/status.h"
 #include "tessera/mesh/match_partition_rules.h"
 #include "tessera/mesh/pattern_spec.h"
-#include "tessera/mesh/python_regex.h"
+#include "tessera/regex/python_regex.h"
 #include "tests/vectors/case_values.h"
 #include "tests/vectors/groups.h"
 
@@ -17,7 +17,6 @@ namespace {
 
 using mesh::PartitionRule;
 using mesh::PartitionSpec;
-using mesh::PythonRegex;
 using ArrayTree = tree::Tree<ShapeDtype>;
 
 ArrayTree TreeOf(const OrderedJson& test_case) {
@@ -31,7 +30,7 @@ ArrayTree TreeOf(const OrderedJson& test_case) {
 
 bool HasBadPattern(const std::vector<PartitionRule>& rules) {
   return std::any_of(rules.begin(), rules.end(), [](const PartitionRule& rule) {
-    return !PythonRegex::Compile(rule.pattern).ok();
+    return !regex::PythonRegex::Compile(rule.pattern).ok();
   });
 }
 
@@ -88,17 +87,17 @@ Report RunPythonReSearch(const OrderedJson& document) {
   const auto subjects = document["python_re_subjects"].get<std::vector<std::string>>();
   for (const OrderedJson& test_case : document["python_re_search"]) {
     const OrderedJson& results = test_case["results"];
-    const auto regex = PythonRegex::Compile(test_case["pattern"].get<std::string>());
-    if (!regex.ok() || results.contains("error")) {
-      report.Check(!regex.ok() && results.contains("error") &&
-                       IsErrorOf(regex.status(), results["error"]),
-                   test_case, regex.status().ToString());
+    const auto compiled = regex::PythonRegex::Compile(test_case["pattern"].get<std::string>());
+    if (!compiled.ok() || results.contains("error")) {
+      report.Check(!compiled.ok() && results.contains("error") &&
+                       IsErrorOf(compiled.status(), results["error"]),
+                   test_case, compiled.status().ToString());
       continue;
     }
     OrderedJson ours = OrderedJson::array();
     absl::Status failure;
     for (const std::string& subject : subjects) {
-      const auto found = regex->Search(subject);
+      const auto found = compiled->Search(subject);
       failure.Update(found.status());
       ours.push_back(found.ok() && *found);
     }

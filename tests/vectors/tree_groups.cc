@@ -38,8 +38,9 @@ void CheckPaths(const OrderedJson& test_case, const char* field, bool none_is_le
   const auto tree = tree::testing::ParseTree(test_case["tree"]);
   const auto ours = tree.ok() ? PathsOf(*tree, prefix, none_is_leaf) : tree.status();
   const OrderedJson& expected = test_case[field];
-  report.Check(ours.ok() ? expected.contains("ok") && *ours == expected["ok"]
-                         : expected.contains("error") && IsErrorOf(ours.status(), expected["error"]),
+  report.Check(ours.ok()
+                   ? expected.contains("ok") && *ours == expected["ok"]
+                   : expected.contains("error") && IsErrorOf(ours.status(), expected["error"]),
                test_case, Concat(field, ": ", ours.ok() ? ours->dump() : ours.status().ToString()));
 }
 
@@ -144,9 +145,9 @@ Report RunShardingTreeFromIndex(const OrderedJson& document) {
       return checkpoint::CreateShardingTreeFromIndex(index, options);
     }();
     const OrderedJson& expected = test_case["replicated_on_mesh"];
-    const bool same = ours.ok() ? expected.contains("ok") && ToJson(*ours) == expected["ok"]
-                                : expected.contains("error") &&
-                                      IsErrorOf(ours.status(), expected["error"]);
+    const bool same =
+        ours.ok() ? expected.contains("ok") && ToJson(*ours) == expected["ok"]
+                  : expected.contains("error") && IsErrorOf(ours.status(), expected["error"]);
     const auto difference = DifferenceOf(test_case["index"], prefix);
     if (same) {
       report.Passed();

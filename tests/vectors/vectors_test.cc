@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tessera/core/json.h"
 #include "tessera/core/testing/status_matchers.h"

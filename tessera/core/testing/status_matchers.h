@@ -26,8 +26,8 @@ MATCHER(IsOk, negation ? "is not OK" : "is OK") {
 // Matches an OK result whose value matches `value_matcher`.
 MATCHER_P(IsOkAndHolds, value_matcher,
           "is OK and holds a value that " +
-              ::testing::DescribeMatcher<typename std::decay_t<arg_type>::value_type>(
-                  value_matcher, negation)) {
+              ::testing::DescribeMatcher<typename std::decay_t<arg_type>::value_type>(value_matcher,
+                                                                                      negation)) {
   if (!arg.ok()) {
     *result_listener << arg.status().ToString();
     return false;
