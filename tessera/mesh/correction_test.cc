@@ -7,6 +7,7 @@
 #include "tessera/core/testing/log_capture.h"
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/mesh/mesh_scope.h"
+#include "tessera/mesh/settings.h"
 #include "tessera/mesh/testing/arbitrary.h"
 
 namespace tessera::mesh {
@@ -118,6 +119,19 @@ TEST(ResolveShardingConstraintTest, ANamedShardingBringsItsMesh) {
   const NamedSharding constraint = *NamedSharding::Make(M18(), {"tp"});
   EXPECT_EQ((*ResolveShardingConstraint(Dims{8, 2}, constraint))->sharding,
             *NamedSharding::Make(M18(), {"tp", nullptr}));
+}
+
+// Run again by ctest with the variable set.
+TEST(SettingsInUseTest, CorrectionsAreLoggedWhenTheVariableSaysSo) {
+  LogCapture log;
+  ASSERT_THAT(GetCorrectedNamedSharding(Dims{6}, {"tp"}, {.mesh = M24()}), IsOk());
+  if (!LogShardingMove()) {
+    EXPECT_THAT(log.lines(), IsEmpty());
+    return;
+  }
+  ASSERT_EQ(log.lines().size(), 1u);
+  EXPECT_EQ(log.lines()[0].second,
+            "spec P('tp') does not fit shape [6]: dimension 0: 'tp' -> None (does not divide)");
 }
 
 RC_GTEST_PROP(CorrectionProperty, IsIdempotentAndItsResultFits, ()) {

@@ -6,6 +6,7 @@
 
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/mesh/match_partition_rules.h"
+#include "tessera/mesh/settings.h"
 
 namespace tessera::mesh {
 namespace {
@@ -70,9 +71,14 @@ TEST(MatchPartitionRulesTest, SmallArraysAreReplicated) {
   EXPECT_THAT(
       Match(rules, tree, {.min_size = 11}),
       IsOkAndHolds(SpecTree::MakeDict({{"w", PartitionSpec()}, {"w2", PartitionSpec{"a"}}})));
-  const auto large = ArrayTree::MakeDict({{"w", F32({16383})}, {"w2", F32({16384})}});
+}
+
+// Run again by ctest with the variable set.
+TEST(SettingsInUseTest, NoMinimumMeansTheVariables) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const int64_t size, MinShardingSize());
+  const auto tree = ArrayTree::MakeDict({{"w", F32({size - 1})}, {"w2", F32({size})}});
   EXPECT_THAT(
-      Match(rules, large, {.min_size = std::nullopt}),
+      Match(Rules{{"w", {"a"}}}, tree, {.min_size = std::nullopt}),
       IsOkAndHolds(SpecTree::MakeDict({{"w", PartitionSpec()}, {"w2", PartitionSpec{"a"}}})));
 }
 
