@@ -1,0 +1,291 @@
+#include "tessera/store/file_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "tessera/core/status.h"
+#include "tessera/store/file_handle.h"
+#include "tessera/store/key.h"
+
+namespace tessera::store {
+namespace {
+
+// Another file, or the same one changed, gives another text.
+Generation GenerationOf(const struct stat& info) {
+  return {Concat(info.st_dev, "-", info.st_ino, "-", info.st_size, "-", info.st_mtim.tv_sec, ".",
+                 info.st_mtim.tv_nsec)};
+}
+
+std::pair<std::string_view, std::string_view> SplitKey(std::string_view key) {
+  const size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+// Gone from the disk unless it was renamed into place.
+class TemporaryFile {
+ public:
+  TemporaryFile(const FileHandle& directory, std::string name)
+      : directory_(directory), name_(std::move(name)) {}
+  ~TemporaryFile() {
+    if (!name_.empty()) unlinkat(directory_.get(), name_.c_str(), 0);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const char* name() const { return name_.c_str(); }
+  void Keep() { name_.clear(); }
+
+ private:
+  const FileHandle& directory_;
+  std::string name_;
+};
+
+// Calls visit(path below the start, file information) for every regular file below a directory.
+// Links are not followed, so what is listed lies where its path says.
+class TreeScan {
+ public:
+  TreeScan(const FileHandle& root, std::string shown) : root_(root), shown_(std::move(shown)) {}
+
+  template <typename Visit>
+  absl::Status Run(std::string start, Visit visit) {
+    std::vector<std::string> pending = {std::move(start)};
+    while (!pending.empty()) {
+      const std::string path = std::move(pending.back());
+      pending.pop_back();
+      TESSERA_RETURN_IF_ERROR(Scan(path, pending, visit));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  template <typename Visit>
+  absl::Status Scan(const std::string& path, std::vector<std::string>& pending, Visit& visit) {
+    TESSERA_ASSIGN_OR_RETURN(FileHandle handle, OpenBeneath(root_, path.empty() ? "." : path,
+                                                            O_DIRECTORY | O_RDONLY, shown_));
+    if (!handle.valid()) return absl::OkStatus();
+    // The stream takes a descriptor of its own.
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(dup(handle.get())), closedir);
+    if (stream == nullptr) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
+    while (true) {
+      errno = 0;
+      const dirent* entry = readdir(stream.get());
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      struct stat info;
+      if (fstatat(handle.get(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      std::string below = path.empty() ? std::string(name) : Concat(path, "/", name);
+      if (S_ISDIR(info.st_mode)) {
+        pending.push_back(std::move(below));
+      } else if (S_ISREG(info.st_mode)) {
+        TESSERA_RETURN_IF_ERROR(visit(std::move(below), info));
+      }
+    }
+    if (errno != 0) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
+    return absl::OkStatus();
+  }
+
+  const FileHandle& root_;
+  const std::string shown_;
+};
+
+class FileStore final : public KvStore {
+ public:
+  FileStore(std::string root, FileHandle handle, FileStoreOptions options)
+      : root_(std::move(root)), handle_(std::move(handle)), options_(options) {}
+
+  absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range,
+                                  std::stop_token) override {
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
+    if (!file.valid()) return ReadResult{};
+    const auto part = Resolve(range, static_cast<uint64_t>(info.st_size));
+    if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    std::vector<std::byte> data(part->length);
+    TESSERA_RETURN_IF_ERROR(ReadFully(file, part->offset, data, Describe(key)));
+    return ReadResult{Bytes::Take(std::move(data)), GenerationOf(info)};
+  }
+
+  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
+                                      std::span<std::byte> target, std::stop_token) override {
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
+    if (!file.valid()) return Generation::Missing();
+    const auto part = Resolve({offset, target.size()}, static_cast<uint64_t>(info.st_size));
+    if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    TESSERA_RETURN_IF_ERROR(ReadFully(file, offset, target, Describe(key)));
+    return GenerationOf(info);
+  }
+
+  absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
+                                   const std::optional<Generation>& if_generation,
+                                   std::stop_token) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    const auto [folder, name] = SplitKey(key);
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
+                             MakeDirectories(handle_, folder, Describe(key)));
+    if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
+    TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
+    return Replace(directory, std::string(name), value, Describe(key));
+  }
+
+  absl::Status Delete(std::string_view key, const std::optional<Generation>& if_generation,
+                      std::stop_token) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    const auto [folder, name] = SplitKey(key);
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
+                             OpenBeneath(handle_, folder.empty() ? "." : std::string(folder),
+                                         O_DIRECTORY | O_RDONLY, Describe(key)));
+    if (!directory.valid()) return CheckGeneration(key, if_generation);
+    if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
+    TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
+    if (unlinkat(directory.get(), std::string(name).c_str(), 0) != 0) {
+      if (errno == ENOENT) return absl::OkStatus();
+      return ErrnoStatus(errno, "delete", Describe(key));
+    }
+    return SyncDirectory(directory, Describe(key));
+  }
+
+  absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
+    TESSERA_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries, List(prefix, stop));
+    for (const ListEntry& entry : entries) {
+      if (stop.stop_requested()) return Cancelled(Describe(prefix), ": stopped while deleting");
+      TESSERA_RETURN_IF_ERROR(Delete(entry.key, std::nullopt, stop));
+    }
+    return RemoveEmptyFolders(entries);
+  }
+
+  absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix, std::stop_token) override {
+    TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
+    std::vector<ListEntry> entries;
+    TreeScan scan(handle_, root_);
+    TESSERA_RETURN_IF_ERROR(scan.Run(
+        std::string(SplitKey(prefix).first), [&](std::string path, const struct stat& info) {
+          if (path.starts_with(prefix) && path.find(kTemporaryMark) == std::string::npos) {
+            entries.push_back({std::move(path), static_cast<uint64_t>(info.st_size)});
+          }
+          return absl::OkStatus();
+        }));
+    std::sort(entries.begin(), entries.end(),
+              [](const ListEntry& a, const ListEntry& b) { return a.key < b.key; });
+    return entries;
+  }
+
+  std::string Describe(std::string_view key) const override { return Concat(root_, "/", key); }
+
+ private:
+  // The file of a value and what is known of it; invalid when the key has none.
+  absl::StatusOr<FileHandle> OpenValue(std::string_view key, struct stat& info) {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    // Not to block on a pipe that somebody put there.
+    TESSERA_ASSIGN_OR_RETURN(FileHandle file, OpenBeneath(handle_, std::string(key),
+                                                          O_RDONLY | O_NONBLOCK, Describe(key)));
+    if (!file.valid()) return file;
+    if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "look at", Describe(key));
+    if (S_ISREG(info.st_mode)) return file;
+    if (S_ISDIR(info.st_mode)) return FileHandle();
+    return InvalidArgument(Describe(key), ": not a regular file");
+  }
+
+  absl::Status CheckGeneration(std::string_view key, const std::optional<Generation>& expected) {
+    if (!expected.has_value()) return absl::OkStatus();
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
+    const Generation current = file.valid() ? GenerationOf(info) : Generation::Missing();
+    if (current == *expected) return absl::OkStatus();
+    return Aborted(Describe(key), ": the value is of another generation than expected");
+  }
+
+  // Held until the directory is closed.
+  absl::Status Lock(const FileHandle& directory, std::string_view key) {
+    while (flock(directory.get(), LOCK_EX) != 0) {
+      if (errno != EINTR) return ErrnoStatus(errno, "lock the directory of", Describe(key));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Generation> Replace(const FileHandle& directory, const std::string& name,
+                                     std::span<const std::byte> value, const std::string& shown) {
+    // The name stays within what file systems take, and no two writers share one.
+    static std::atomic<uint64_t> counter{0};
+    TemporaryFile temporary(directory, Concat(name.substr(0, 180), kTemporaryMark, getpid(), "-",
+                                              counter.fetch_add(1)));
+    TESSERA_ASSIGN_OR_RETURN(
+        const FileHandle file,
+        OpenBeneath(directory, temporary.name(), O_WRONLY | O_CREAT | O_EXCL, shown));
+    if (!file.valid()) return Internal(shown, ": the directory is gone");
+    TESSERA_RETURN_IF_ERROR(WriteFully(file, value, shown));
+    if (options_.durability == Durability::kDisk) TESSERA_RETURN_IF_ERROR(Sync(file, shown));
+    struct stat info;
+    if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "look at", shown);
+    if (renameat(directory.get(), temporary.name(), directory.get(), name.c_str()) != 0) {
+      return ErrnoStatus(errno, "rename into place", shown);
+    }
+    temporary.Keep();
+    TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, shown));
+    return GenerationOf(info);
+  }
+
+  absl::Status SyncDirectory(const FileHandle& directory, const std::string& shown) {
+    if (options_.durability != Durability::kDisk) return absl::OkStatus();
+    return Sync(directory, shown);
+  }
+
+  // The folders of deleted keys, innermost first, as long as nothing else is in them.
+  absl::Status RemoveEmptyFolders(const std::vector<ListEntry>& entries) {
+    std::vector<std::string> folders;
+    for (const ListEntry& entry : entries) {
+      for (auto folder = SplitKey(entry.key).first; !folder.empty();
+           folder = SplitKey(folder).first) {
+        folders.emplace_back(folder);
+      }
+    }
+    std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
+      return a.size() != b.size() ? a.size() > b.size() : a < b;
+    });
+    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+    for (const std::string& folder : folders) {
+      const auto [parent, name] = SplitKey(folder);
+      TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
+                               OpenBeneath(handle_, parent.empty() ? "." : std::string(parent),
+                                           O_DIRECTORY | O_RDONLY, Describe(folder)));
+      // A folder that is not empty, or a link to one, stays.
+      if (directory.valid()) unlinkat(directory.get(), std::string(name).c_str(), AT_REMOVEDIR);
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string root_;
+  const FileHandle handle_;
+  const FileStoreOptions options_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KvStore>> OpenFileStore(const std::string& root,
+                                                       const FileStoreOptions& options) {
+  if (root.empty() || root.find('\0') != std::string::npos) {
+    return InvalidArgument("a file store needs the path of a directory");
+  }
+  if (options.create_root) {
+    std::error_code error;
+    std::filesystem::create_directories(root, error);
+    if (error) return ErrnoStatus(error.value(), "make directory", root);
+  }
+  FileHandle handle(open(root.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+  if (!handle.valid()) return ErrnoStatus(errno, "open directory", root);
+  return std::make_unique<FileStore>(root, std::move(handle), options);
+}
+
+}  // namespace tessera::store

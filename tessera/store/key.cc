@@ -1,0 +1,45 @@
+#include "tessera/store/key.h"
+
+#include "tessera/core/status.h"
+#include "tessera/core/text.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr size_t kLongestName = 255;
+
+// What is wrong with one name of a key; empty when nothing is.
+std::string_view ProblemOf(std::string_view name) {
+  if (name.empty()) return "has an empty name";
+  if (name == "." || name == "..") return "has a name that is '.' or '..'";
+  if (name.size() > kLongestName) return "has a name of more than 255 bytes";
+  if (name.find('\0') != std::string_view::npos) return "has a NUL byte";
+  if (name.find(kTemporaryMark) != std::string_view::npos) return "has the mark of temporary files";
+  return {};
+}
+
+absl::Status ValidateNames(std::string_view kind, std::string_view text, std::string_view names) {
+  while (true) {
+    const size_t slash = names.find('/');
+    const std::string_view problem = ProblemOf(names.substr(0, slash));
+    if (!problem.empty()) return InvalidArgument(kind, " ", Quoted(text), " ", problem);
+    if (slash == std::string_view::npos) return absl::OkStatus();
+    names.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace
+
+absl::Status ValidateKey(std::string_view key) { return ValidateNames("key", key, key); }
+
+absl::Status ValidatePrefix(std::string_view prefix) {
+  const size_t slash = prefix.rfind('/');
+  const std::string_view last = slash == std::string_view::npos ? prefix : prefix.substr(slash + 1);
+  if (last.find('\0') != std::string_view::npos) {
+    return InvalidArgument("prefix ", Quoted(prefix), " has a NUL byte");
+  }
+  if (slash == std::string_view::npos) return absl::OkStatus();
+  return ValidateNames("prefix", prefix, prefix.substr(0, slash));
+}
+
+}  // namespace tessera::store

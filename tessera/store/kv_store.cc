@@ -1,0 +1,48 @@
+#include "tessera/store/kv_store.h"
+
+#include <cstring>
+#include <utility>
+
+#include "tessera/core/status.h"
+
+namespace tessera::store {
+namespace {
+
+std::string RangeText(const ByteRange& range) {
+  if (range.from_end) return Concat("the last ", range.length.value_or(0), " bytes");
+  if (!range.length.has_value()) return Concat("bytes from ", range.offset);
+  return Concat(*range.length, " bytes from ", range.offset);
+}
+
+}  // namespace
+
+absl::StatusOr<ResolvedRange> Resolve(const ByteRange& range, uint64_t size) {
+  const uint64_t length = range.length.value_or(range.offset <= size ? size - range.offset : 0);
+  const uint64_t offset = range.from_end ? size - length : range.offset;
+  if (length > size || (!range.from_end && offset > size - length)) {
+    return absl::OutOfRangeError(Concat(RangeText(range), " of a value of ", size, " bytes"));
+  }
+  return ResolvedRange{offset, length};
+}
+
+absl::StatusOr<Generation> KvStore::ReadInto(std::string_view key, uint64_t offset,
+                                             std::span<std::byte> target, std::stop_token stop) {
+  TESSERA_ASSIGN_OR_RETURN(ReadResult result, Read(key, {offset, target.size()}, std::move(stop)));
+  if (!result.value.has_value()) return Generation::Missing();
+  if (!target.empty()) std::memcpy(target.data(), result.value->data(), target.size());
+  return std::move(result.generation);
+}
+
+absl::StatusOr<std::vector<ReadResult>> KvStore::ReadMany(std::span<const ReadRequest> requests,
+                                                          std::stop_token stop) {
+  std::vector<ReadResult> results;
+  results.reserve(requests.size());
+  for (const ReadRequest& request : requests) {
+    if (stop.stop_requested()) return Cancelled("stopped before reading '", request.key, "'");
+    TESSERA_ASSIGN_OR_RETURN(ReadResult result, Read(request.key, request.range, stop));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace tessera::store

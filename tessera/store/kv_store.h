@@ -1,0 +1,111 @@
+// KvStore: bytes under keys, on disk, in memory or behind a network.
+//
+// Calls block; many run at once on a TaskGroup.  A key without a value is a state of a result, not
+// an error.  Every value has a generation, and a write can be bound to the one that it replaces.
+#ifndef TESSERA_STORE_KV_STORE_H_
+#define TESSERA_STORE_KV_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tessera/core/bytes.h"
+
+namespace tessera::store {
+
+// Which version of a value this is.  Opaque; two reads that give the same one gave the same bytes.
+struct Generation {
+  std::string token;
+
+  // That of a key without a value.
+  static Generation Missing() { return {}; }
+  bool missing() const { return token.empty(); }
+  friend bool operator==(const Generation&, const Generation&) = default;
+};
+
+// Bytes [offset, offset + length) of a value, or its last bytes.
+struct ByteRange {
+  uint64_t offset = 0;
+  std::optional<uint64_t> length = {};  // nullopt: to the end
+  bool from_end = false;                // the last `length` bytes; `offset` means nothing
+
+  static ByteRange Last(uint64_t length) { return {0, length, true}; }
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+// A range within a value of a known size.
+struct ResolvedRange {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+// OutOfRange, with the range and the size, when the value does not have all the bytes.
+absl::StatusOr<ResolvedRange> Resolve(const ByteRange& range, uint64_t size);
+
+struct ReadResult {
+  std::optional<Bytes> value;  // nullopt: the key has none
+  Generation generation;       // of the whole value
+};
+
+struct ReadRequest {
+  std::string key;
+  ByteRange range = {};
+};
+
+struct ListEntry {
+  std::string key;
+  uint64_t size = 0;
+  friend bool operator==(const ListEntry&, const ListEntry&) = default;
+};
+
+// Thread-safe.  Keys are checked by every call (key.h); errors name the key.
+class KvStore {
+ public:
+  virtual ~KvStore() = default;
+
+  // The bytes of the range.  OutOfRange when the value ends before it does.
+  virtual absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range = {},
+                                          std::stop_token stop = {}) = 0;
+
+  // Fills `target` with the bytes from `offset` on, without another copy where the store can.
+  // The generation; missing when the key has no value and nothing was written.
+  virtual absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
+                                              std::span<std::byte> target,
+                                              std::stop_token stop = {});
+
+  // results[i] is that of requests[i].  Stores that can fetch several at once do so here.
+  virtual absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                           std::stop_token stop = {});
+
+  // Replaces the value as a whole: a reader sees the old one or the new one.  With `if_generation`,
+  // only if the value is of that generation, else Aborted; Missing() means "only if there is none".
+  virtual absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
+                                           const std::optional<Generation>& if_generation = {},
+                                           std::stop_token stop = {}) = 0;
+
+  // Takes the value away; a key without one is no error.  `if_generation` as in Write.
+  virtual absl::Status Delete(std::string_view key,
+                              const std::optional<Generation>& if_generation = {},
+                              std::stop_token stop = {}) = 0;
+
+  // Takes away every value whose key begins with `prefix`.
+  virtual absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop = {}) = 0;
+
+  // The keys that begin with `prefix`, in byte order, with the sizes of their values.
+  virtual absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
+                                                      std::stop_token stop = {}) = 0;
+
+  // Where the key is, for messages: a path or a URL.
+  virtual std::string Describe(std::string_view key) const = 0;
+};
+
+}  // namespace tessera::store
+
+#endif  // TESSERA_STORE_KV_STORE_H_

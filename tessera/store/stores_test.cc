@@ -1,0 +1,234 @@
+// Every back end and wrapper through the conformance suite, and what is special to each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tessera/core/status.h"
+#include "tessera/core/testing/status_matchers.h"
+#include "tessera/store/file_store.h"
+#include "tessera/store/forwarding_store.h"
+#include "tessera/store/memory_store.h"
+#include "tessera/store/testing/conformance.h"
+#include "tessera/store/testing/fault_store.h"
+#include "tessera/store/wrappers.h"
+
+namespace tessera::store {
+namespace {
+
+namespace fs = std::filesystem;
+using ::tessera::testing::IsOk;
+using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::StatusIs;
+using ::testing::ElementsAre;
+using testing::Fault;
+using testing::FaultStore;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::KvStoreConformance;
+using testing::MakerName;
+using testing::StoreMaker;
+
+std::span<const std::byte> AsBytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// A directory that goes away with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "tessera-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Keeps what a wrapper needs alive as long as the wrapper.
+template <typename Owned>
+class OwningStore final : public ForwardingStore {
+ public:
+  OwningStore(Owned owned, std::unique_ptr<KvStore> store)
+      : ForwardingStore(*store), owned_(std::move(owned)), store_(std::move(store)) {}
+
+ private:
+  Owned owned_;
+  std::unique_ptr<KvStore> store_;
+};
+
+std::unique_ptr<KvStore> MakeFile(Durability durability) {
+  auto folder = std::make_unique<TemporaryFolder>();
+  auto store = OpenFileStore(folder->path().string(), {.durability = durability});
+  return std::make_unique<OwningStore<std::unique_ptr<TemporaryFolder>>>(std::move(folder),
+                                                                         *std::move(store));
+}
+
+template <typename Wrap>
+std::unique_ptr<KvStore> Wrapped(Wrap wrap) {
+  auto base = MakeMemoryStore();
+  auto store = wrap(*base);
+  return std::make_unique<OwningStore<std::unique_ptr<KvStore>>>(std::move(base), std::move(store));
+}
+
+StoreCounts& SharedCounts() {
+  static StoreCounts counts;
+  return counts;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stores, KvStoreConformance,
+    ::testing::Values(
+        StoreMaker{"memory", [] { return MakeMemoryStore(); }},
+        StoreMaker{"file", [] { return MakeFile(Durability::kDisk); }},
+        StoreMaker{"file_kernel", [] { return MakeFile(Durability::kKernel); }},
+        StoreMaker{
+            "prefix",
+            [] { return Wrapped([](KvStore& base) { return *MakePrefixStore(base, "p/q"); }); }},
+        StoreMaker{"retry",
+                   [] { return Wrapped([](KvStore& base) { return MakeRetryStore(base); }); }},
+        StoreMaker{"counting",
+                   [] {
+                     return Wrapped(
+                         [](KvStore& base) { return MakeCountingStore(base, SharedCounts()); });
+                   }}),
+    MakerName);
+
+TEST(FileStoreTest, ValuesAreFilesBelowTheRoot) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store,
+                               OpenFileStore((folder.path() / "new/root").string()));
+  ASSERT_THAT(store->Write("a/0.0", AsBytes("chunk")), IsOk());
+  std::ifstream file(folder.path() / "new/root/a/0.0");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "chunk");
+  EXPECT_EQ(store->Describe("a/0.0"), (folder.path() / "new/root/a/0.0").string());
+}
+
+TEST(FileStoreTest, AMissingRootIsAnErrorByOption) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(OpenFileStore((folder.path() / "none").string(), {.create_root = false}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none: open directory")));
+}
+
+TEST(FileStoreTest, LinksThatLeadOutAreRefused) {
+  const TemporaryFolder folder;
+  const TemporaryFolder outside;
+  std::ofstream(outside.path() / "secret") << "s";
+  fs::create_symlink(outside.path(), folder.path() / "link");
+  fs::create_symlink(outside.path() / "secret", folder.path() / "file");
+  fs::create_symlink("..", folder.path() / "up");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leads out"));
+  EXPECT_THAT(store->Read("link/secret"), refused);
+  EXPECT_THAT(store->Read("file"), refused);
+  EXPECT_THAT(store->Read("up/x"), refused);
+  EXPECT_THAT(store->Write("link/new", AsBytes("x")), refused);
+  EXPECT_THAT(store->Delete("link/secret"), refused);
+  EXPECT_THAT(store->List(""), IsOkAndHolds(IsEmpty()));
+  EXPECT_TRUE(fs::exists(outside.path() / "secret"));
+  EXPECT_FALSE(fs::exists(outside.path() / "new"));
+}
+
+TEST(FileStoreTest, ALinkInsideIsFollowed) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("real/k", AsBytes("v")), IsOk());
+  fs::create_symlink("real", folder.path() / "alias");
+  EXPECT_EQ(store->Read("alias/k")->value->text(), "v");
+}
+
+TEST(FileStoreTest, LeftoversOfAWriteAreNotListed) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "k.tessera-tmp-1-2") << "half";
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  EXPECT_THAT(store->List(""), IsOkAndHolds(IsEmpty()));
+}
+
+TEST(FileStoreTest, APipeDoesNotBlock) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  EXPECT_THAT(store->Read("pipe"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a regular file")));
+}
+
+TEST(FileStoreTest, AFileWhereAFolderIsNeededIsNamed) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("a", AsBytes("v")), IsOk());
+  EXPECT_THAT(store->Write("a/b", AsBytes("v")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/a/b: open directory")));
+  EXPECT_THAT(store->List(""), IsOkAndHolds(ElementsAre(ListEntry{"a", 1})));
+}
+
+TEST(PrefixStoreTest, CannotBeMadeFromWhatIsNoKey) {
+  const auto base = MakeMemoryStore();
+  EXPECT_THAT(MakePrefixStore(*base, "../x"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("key '../x'")));
+}
+
+TEST(CountingStoreTest, CountsCallsAndBytes) {
+  const auto base = MakeMemoryStore();
+  StoreCounts counts;
+  const auto store = MakeCountingStore(*base, counts);
+  ASSERT_THAT(store->Write("k", AsBytes("12345")), IsOk());
+  ASSERT_THAT(store->Read("k", {0, 2}), IsOk());
+  ASSERT_THAT(store->Read("none"), IsOk());
+  EXPECT_EQ(counts.writes, 1);
+  EXPECT_EQ(counts.bytes_written, 5);
+  EXPECT_EQ(counts.reads, 2);
+  EXPECT_EQ(counts.bytes_read, 2);
+}
+
+TEST(RetryStoreTest, RepeatsUntilTheCallGoesThrough) {
+  const auto base = MakeMemoryStore();
+  FaultStore faulty(*base, {.fault = Fault::kFail, .at_call = 0, .calls = 3});
+  const auto store =
+      MakeRetryStore(faulty, {.most_attempts = 5, .first_delay = std::chrono::milliseconds(1)});
+  EXPECT_THAT(store->Write("k", AsBytes("v")), IsOk());
+  EXPECT_EQ(faulty.calls(), 4);
+}
+
+TEST(RetryStoreTest, GivesUpAndDoesNotRepeatConditionalWrites) {
+  const auto base = MakeMemoryStore();
+  FaultStore faulty(*base, {.fault = Fault::kFail, .at_call = 0, .calls = 100});
+  const auto store =
+      MakeRetryStore(faulty, {.most_attempts = 3, .first_delay = std::chrono::milliseconds(1)});
+  const auto injected = StatusIs(absl::StatusCode::kUnavailable, HasSubstr("a fault was injected"));
+  EXPECT_THAT(store->Read("k"), injected);
+  EXPECT_EQ(faulty.calls(), 3);
+  EXPECT_THAT(store->Write("k", AsBytes("v"), Generation::Missing()), injected);
+  EXPECT_EQ(faulty.calls(), 4);
+}
+
+TEST(RetryStoreTest, AStopEndsTheWaiting) {
+  const auto base = MakeMemoryStore();
+  FaultStore faulty(*base, {.fault = Fault::kFail, .at_call = 0, .calls = 100});
+  const auto store =
+      MakeRetryStore(faulty, {.most_attempts = 3, .first_delay = std::chrono::hours(1)});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THAT(store->Read("k", {}, stop.get_token()),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("injected")));
+}
+
+TEST(FaultStoreTest, TearsAndForgets) {
+  const auto base = MakeMemoryStore();
+  FaultStore tearing(*base, {.fault = Fault::kTear});
+  EXPECT_THAT(tearing.Write("k", AsBytes("12345678"), std::nullopt, {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("memory:k: write")));
+  EXPECT_EQ(base->Read("k")->value->text(), "1234");
+  FaultStore forgetting(*base, {.fault = Fault::kForget});
+  EXPECT_THAT(forgetting.Write("other", AsBytes("x"), std::nullopt, {}), IsOk());
+  EXPECT_FALSE(base->Read("other")->value.has_value());
+}
+
+}  // namespace
+}  // namespace tessera::store

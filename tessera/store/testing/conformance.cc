@@ -1,0 +1,200 @@
+#include "tessera/store/testing/conformance.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tessera/core/bytes.h"
+#include "tessera/core/status.h"
+#include "tessera/core/testing/status_matchers.h"
+
+namespace tessera::store::testing {
+
+// Test suites that are instantiated in another binary than some other suite's are fine unused.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KvStoreConformance);
+
+namespace {
+
+using ::tessera::testing::IsOk;
+using ::tessera::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::span<const std::byte> AsBytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// The value under a key as text; "<missing>" when there is none.
+std::string TextAt(KvStore& store, std::string_view key, const ByteRange& range = {}) {
+  const auto result = store.Read(key, range);
+  if (!result.ok()) return result.status().ToString();
+  return result->value.has_value() ? std::string(result->value->text()) : "<missing>";
+}
+
+}  // namespace
+
+TEST_P(KvStoreConformance, WhatIsWrittenIsRead) {
+  ASSERT_THAT(store().Write("a/b", AsBytes("hello")), IsOk());
+  EXPECT_EQ(TextAt(store(), "a/b"), "hello");
+  ASSERT_THAT(store().Write("a/b", AsBytes("")), IsOk());
+  EXPECT_EQ(TextAt(store(), "a/b"), "");
+  const std::string large(3'000'001, 'x');
+  ASSERT_THAT(store().Write("large", AsBytes(large)), IsOk());
+  EXPECT_EQ(TextAt(store(), "large"), large);
+}
+
+TEST_P(KvStoreConformance, AMissingKeyIsAState) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ReadResult result, store().Read("none"));
+  EXPECT_FALSE(result.value.has_value());
+  EXPECT_TRUE(result.generation.missing());
+  std::byte target[4];
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation into, store().ReadInto("none", 0, target));
+  EXPECT_TRUE(into.missing());
+  EXPECT_THAT(store().Delete("none"), IsOk());
+}
+
+TEST_P(KvStoreConformance, AFolderIsNoValue) {
+  ASSERT_THAT(store().Write("a/b", AsBytes("x")), IsOk());
+  EXPECT_EQ(TextAt(store(), "a"), "<missing>");
+  EXPECT_EQ(TextAt(store(), "a/b/c"), "<missing>");
+}
+
+TEST_P(KvStoreConformance, RangesAreExact) {
+  ASSERT_THAT(store().Write("k", AsBytes("0123456789")), IsOk());
+  EXPECT_EQ(TextAt(store(), "k", {2, 3}), "234");
+  EXPECT_EQ(TextAt(store(), "k", {7}), "789");
+  EXPECT_EQ(TextAt(store(), "k", {10}), "");
+  EXPECT_EQ(TextAt(store(), "k", {10, 0}), "");
+  EXPECT_EQ(TextAt(store(), "k", ByteRange::Last(4)), "6789");
+  EXPECT_EQ(TextAt(store(), "k", ByteRange::Last(10)), "0123456789");
+  std::byte target[4];
+  ASSERT_THAT(store().ReadInto("k", 3, target), IsOk());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(target), 4), "3456");
+}
+
+TEST_P(KvStoreConformance, ARangePastTheEndIsAnError) {
+  ASSERT_THAT(store().Write("k", AsBytes("0123456789")), IsOk());
+  const auto past = StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("of a value of 10 bytes"));
+  EXPECT_THAT(store().Read("k", {11}), past);
+  EXPECT_THAT(store().Read("k", {8, 3}), past);
+  EXPECT_THAT(store().Read("k", {~uint64_t{0}, ~uint64_t{0}}), past);
+  EXPECT_THAT(store().Read("k", {1, ~uint64_t{0}}), past);
+  EXPECT_THAT(store().Read("k", ByteRange::Last(11)), past);
+  std::byte target[4];
+  EXPECT_THAT(store().ReadInto("k", 7, target), past);
+}
+
+TEST_P(KvStoreConformance, ManyReadsAnswerInOrder) {
+  ASSERT_THAT(store().Write("a", AsBytes("first")), IsOk());
+  ASSERT_THAT(store().Write("b", AsBytes("second")), IsOk());
+  const std::vector<ReadRequest> requests = {{"b"}, {"none"}, {"a", {1, 2}}};
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto results, store().ReadMany(requests));
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].value->text(), "second");
+  EXPECT_FALSE(results[1].value.has_value());
+  EXPECT_EQ(results[2].value->text(), "ir");
+}
+
+TEST_P(KvStoreConformance, AWriteChangesTheGeneration) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation first, store().Write("k", AsBytes("1")));
+  EXPECT_FALSE(first.missing());
+  EXPECT_EQ(store().Read("k")->generation, first);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation second, store().Write("k", AsBytes("2")));
+  EXPECT_FALSE(first == second);
+  EXPECT_EQ(store().Read("k")->generation, second);
+}
+
+TEST_P(KvStoreConformance, AConditionalWriteNeedsItsGeneration) {
+  const auto aborted = StatusIs(absl::StatusCode::kAborted, HasSubstr("another generation"));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation first,
+                               store().Write("k", AsBytes("1"), Generation::Missing()));
+  EXPECT_THAT(store().Write("k", AsBytes("x"), Generation::Missing()), aborted);
+  ASSERT_THAT(store().Write("k", AsBytes("2"), first), IsOk());
+  EXPECT_THAT(store().Write("k", AsBytes("x"), first), aborted);
+  EXPECT_THAT(store().Delete("k", first), aborted);
+  EXPECT_EQ(TextAt(store(), "k"), "2");
+  EXPECT_THAT(store().Delete("k", store().Read("k")->generation), IsOk());
+  EXPECT_EQ(TextAt(store(), "k"), "<missing>");
+  EXPECT_THAT(store().Write("k", AsBytes("x"), first), aborted);
+}
+
+TEST_P(KvStoreConformance, OneOfManyConditionalWritersWins) {
+  std::atomic<int> winners{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const auto written = store().Write("k", AsBytes(std::to_string(i)), Generation::Missing());
+      if (written.ok()) {
+        ++winners;
+      } else {
+        EXPECT_THAT(written, StatusIs(absl::StatusCode::kAborted, HasSubstr("generation")));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(winners, 1);
+}
+
+TEST_P(KvStoreConformance, ReadersSeeWholeValues) {
+  const std::string a(200'000, 'a');
+  const std::string b(100'000, 'b');
+  ASSERT_THAT(store().Write("k", AsBytes(a)), IsOk());
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_THAT(store().Write("k", AsBytes(i % 2 ? a : b)), IsOk());
+    done = true;
+  });
+  while (!done) {
+    const std::string seen = TextAt(store(), "k");
+    ASSERT_TRUE(seen == a || seen == b) << seen.size();
+  }
+  writer.join();
+}
+
+TEST_P(KvStoreConformance, ListsKeysInOrderWithSizes) {
+  for (const char* key : {"b", "a/c", "a/b/d", "ab", "a/.zarray"}) {
+    ASSERT_THAT(store().Write(key, AsBytes(key)), IsOk());
+  }
+  EXPECT_THAT(store().List(""), ::tessera::testing::IsOkAndHolds(ElementsAre(
+                                    ListEntry{"a/.zarray", 9}, ListEntry{"a/b/d", 5},
+                                    ListEntry{"a/c", 3}, ListEntry{"ab", 2}, ListEntry{"b", 1})));
+  EXPECT_THAT(store().List("a/"),
+              ::tessera::testing::IsOkAndHolds(ElementsAre(
+                  ListEntry{"a/.zarray", 9}, ListEntry{"a/b/d", 5}, ListEntry{"a/c", 3})));
+  EXPECT_THAT(store().List("a/b"),
+              ::tessera::testing::IsOkAndHolds(ElementsAre(ListEntry{"a/b/d", 5})));
+  EXPECT_THAT(store().List("zz/"), ::tessera::testing::IsOkAndHolds(IsEmpty()));
+}
+
+TEST_P(KvStoreConformance, DeletesByPrefix) {
+  for (const char* key : {"a/1", "a/2/x", "ab", "b"}) {
+    ASSERT_THAT(store().Write(key, AsBytes("v")), IsOk());
+  }
+  ASSERT_THAT(store().DeletePrefix("a/"), IsOk());
+  EXPECT_THAT(store().List(""),
+              ::tessera::testing::IsOkAndHolds(ElementsAre(ListEntry{"ab", 1}, ListEntry{"b", 1})));
+  // The place can be used again, also for a value where a folder was.
+  ASSERT_THAT(store().Write("a", AsBytes("v")), IsOk());
+}
+
+TEST_P(KvStoreConformance, KeysThatLeadOutAreRefused) {
+  const std::string nul("a\0b", 3);
+  for (const std::string& key : {std::string(".."), std::string("../x"), std::string("/etc/passwd"),
+                                 std::string("a/../../x"), std::string(""), nul}) {
+    const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("key '"));
+    EXPECT_THAT(store().Read(key), refused) << key;
+    EXPECT_THAT(store().Write(key, AsBytes("x")), refused) << key;
+    EXPECT_THAT(store().Delete(key), refused) << key;
+  }
+  EXPECT_THAT(store().List("../"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("prefix '")));
+}
+
+TEST_P(KvStoreConformance, DescriptionsNameTheKey) {
+  EXPECT_THAT(store().Describe("a/b"), HasSubstr("a/b"));
+}
+
+}  // namespace tessera::store::testing
