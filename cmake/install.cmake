@@ -23,15 +23,19 @@ install(FILES ${PROJECT_BINARY_DIR}/tesseraConfig.cmake
               ${PROJECT_BINARY_DIR}/tesseraConfigVersion.cmake
         DESTINATION ${package_dir})
 
+# Libraries without a pkg-config module; tessera.pc.in names them as the linker does.
+set(without_module Threads::Threads BZip2::BZip2)
+
 # The pkg-config module of a library that a room links, or "" where none is needed.
 function(tessera_pkg_config_module target result)
   set(modules
     fmt::fmt=fmt spdlog::spdlog=spdlog nlohmann_json::nlohmann_json=nlohmann_json TBB::tbb=tbb
-    PkgConfig::PCRE2=libpcre2-8)
+    PkgConfig::PCRE2=libpcre2-8 PkgConfig::ZSTD=libzstd PkgConfig::BLOSC=blosc
+    PkgConfig::ISAL=libisal ZLIB::ZLIB=zlib)
   list(FILTER modules INCLUDE REGEX "^${target}=")
   if(target MATCHES "^absl::(.+)$")
     set(modules absl_${CMAKE_MATCH_1})
-  elseif(NOT modules AND NOT target STREQUAL Threads::Threads AND NOT target IN_LIST rooms
+  elseif(NOT modules AND NOT target IN_LIST without_module AND NOT target IN_LIST rooms
          AND NOT target MATCHES "tessera_options")
     message(FATAL_ERROR "cmake/install.cmake knows no pkg-config module for ${target}")
   endif()
