@@ -14,7 +14,8 @@ int main() {
   const auto plan = tessera::mesh::MatchPartitionRules(rules, state, {.mesh = mesh}).value();
   const auto sharding =
       tessera::mesh::NamedSharding::Make(mesh, plan.specs.Find("kernel")->leaf()).value();
-  for (const auto& shard : tessera::mesh::PlaceShards(sharding, tessera::Dims{512, 2048}).value()) {
+  const auto shards = tessera::mesh::PlaceShards(sharding, tessera::Dims{512, 2048}).value();
+  for (const auto& shard : shards) {
     std::printf("device %d holds %s\n", static_cast<int>(shard.device.id),
                 shard.box.Text().c_str());
   }

@@ -68,7 +68,9 @@ std::string ReadFile(const std::string& path) {
 
 TEST(VectorsTest, EveryGroupAgreesWithTheOriginalOrWithOurDecision) {
   const std::string path = VectorsPath();
-  TESSERA_ASSERT_OK_AND_ASSIGN(const OrderedJson document, ParseOrderedJson(ReadMaybeGzip(path)));
+  const std::string text = ReadMaybeGzip(path);
+  ASSERT_FALSE(text.empty()) << "cannot read " << path;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const OrderedJson document, ParseOrderedJson(text));
   const std::string differences = ReadFile(TESSERA_SOURCE_DIR "/docs/differences.md");
   std::printf("cases of %s\n", path.c_str());
   for (const auto& [group, cases] : document.items()) {
