@@ -104,11 +104,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(FileStoreTest, ValuesAreFilesBelowTheRoot) {
   const TemporaryFolder folder;
   TESSERA_ASSERT_OK_AND_ASSIGN(const auto store,
-                               OpenFileStore((folder.path() / "new/root").string()));
+                               OpenFileStore((folder.path() / "new/store").string()));
   ASSERT_THAT(store->Write("a/0.0", AsBytes("chunk")), IsOk());
-  std::ifstream file(folder.path() / "new/root/a/0.0");
+  std::ifstream file(folder.path() / "new/store/a/0.0");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "chunk");
-  EXPECT_EQ(store->Describe("a/0.0"), (folder.path() / "new/root/a/0.0").string());
+  EXPECT_EQ(store->Describe("a/0.0"), (folder.path() / "new/store/a/0.0").string());
 }
 
 TEST(FileStoreTest, AMissingRootIsAnErrorByOption) {
