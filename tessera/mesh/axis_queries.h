@@ -18,12 +18,12 @@
 
 namespace tessera::mesh {
 
-// One axis name or a list of them, as the seeds' functions take either.
+// One axis name or a list of them, as the seeds' functions take either; hence implicit.
 class AxisNames {
  public:
-  AxisNames(const char* name) : names_{name} {}                            // NOLINT
-  AxisNames(std::string name) : names_{std::move(name)} {}                 // NOLINT
-  AxisNames(std::vector<std::string> names) : names_(std::move(names)) {}  // NOLINT
+  AxisNames(const char* name) : names_{name} {}
+  AxisNames(std::string name) : names_{std::move(name)} {}
+  AxisNames(std::vector<std::string> names) : names_(std::move(names)) {}
   AxisNames(std::initializer_list<const char*> names) : names_(names.begin(), names.end()) {}
 
   std::span<const std::string> names() const { return names_; }

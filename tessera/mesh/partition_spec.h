@@ -15,16 +15,17 @@
 namespace tessera::mesh {
 
 // One dimension: not split, split over axes (major to minor), or left to the runtime.
-// In normal form: no empty name, and no axes means not split.
+// In normal form: no empty name, and no axes means not split.  Implicit, so that a spec reads as
+// the list that it is: {"dp", nullptr, {"fsdp", "tp"}}.
 class SpecEntry {
  public:
   SpecEntry() = default;
-  SpecEntry(std::nullptr_t) {}                                   // NOLINT: specs read as lists
-  SpecEntry(const char* axis) : SpecEntry(std::string(axis)) {}  // NOLINT
-  SpecEntry(std::string axis) {                                  // NOLINT
+  SpecEntry(std::nullptr_t) {}
+  SpecEntry(const char* axis) : SpecEntry(std::string(axis)) {}
+  SpecEntry(std::string axis) {
     if (!axis.empty()) axes_.push_back(std::move(axis));
   }
-  SpecEntry(std::vector<std::string> axes) : axes_(std::move(axes)) {}  // NOLINT
+  SpecEntry(std::vector<std::string> axes) : axes_(std::move(axes)) {}
   SpecEntry(std::initializer_list<const char*> axes) : axes_(axes.begin(), axes.end()) {}
   static SpecEntry Unconstrained() {
     SpecEntry entry;
