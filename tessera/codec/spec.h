@@ -8,6 +8,9 @@
 
 namespace tessera::codec {
 
+// Which byte of an element comes first.
+enum class Endian { kLittle, kBig };
+
 struct ZstdSpec {
   int level = 1;  // -131072 to 22; 0 is the library's default
   bool checksum = false;
@@ -27,7 +30,8 @@ struct Bz2Spec {
 };
 
 struct BloscSpec {
-  enum class Shuffle { kNone, kBytes, kBits };
+  // kAuto: bits when an element is one byte, else bytes.
+  enum class Shuffle { kNone, kBytes, kBits, kAuto };
   std::string compressor = "lz4";  // blosclz, lz4, lz4hc, snappy, zlib, zstd
   int level = 5;                   // 0 to 9
   Shuffle shuffle = Shuffle::kBytes;

@@ -1,0 +1,57 @@
+// IoContext: what a program lends to everything that reads and writes: threads, memory, cores.
+#ifndef TESSERA_CORE_IO_CONTEXT_H_
+#define TESSERA_CORE_IO_CONTEXT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <semaphore>
+
+#include "tessera/core/byte_budget.h"
+#include "tessera/core/thread_pool.h"
+
+namespace tessera {
+
+struct IoOptions {
+  // Requests at once.  A request blocks a thread, so stores far away want many.
+  int in_flight = DefaultThreadCount();
+  // Of those, how many may compute at the same time.
+  int compute = DefaultThreadCount();
+  // What all of them together may hold beside their destinations.
+  int64_t budget_bytes = int64_t{1} << 30;
+};
+
+// For a store with 50 ms between request and answer.
+inline IoOptions FarStoreOptions() { return {.in_flight = 64}; }
+
+// Thread-safe.  Made once, by who starts the work, and outlives it.
+class IoContext {
+ public:
+  explicit IoContext(const IoOptions& options = {})
+      : pool_(std::max(1, options.in_flight)),
+        budget_(options.budget_bytes),
+        compute_(std::max(1, options.compute)) {}
+
+  ThreadPool& pool() { return pool_; }
+  ByteBudget& budget() { return budget_; }
+
+  // Holds a core while it lives.  Whoever has one must not wait for anything.
+  class ComputeSlot {
+   public:
+    explicit ComputeSlot(IoContext& context) : context_(context) { context_.compute_.acquire(); }
+    ~ComputeSlot() { context_.compute_.release(); }
+    ComputeSlot(const ComputeSlot&) = delete;
+    ComputeSlot& operator=(const ComputeSlot&) = delete;
+
+   private:
+    IoContext& context_;
+  };
+
+ private:
+  ThreadPool pool_;
+  ByteBudget budget_;
+  std::counting_semaphore<> compute_;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_CORE_IO_CONTEXT_H_
