@@ -26,6 +26,8 @@ Generation GenerationOf(const struct stat& info) {
                  info.st_mtim.tv_nsec)};
 }
 
+uint64_t SizeOf(const struct stat& info) { return static_cast<uint64_t>(info.st_size); }
+
 std::pair<std::string_view, std::string_view> SplitKey(std::string_view key) {
   const size_t slash = key.rfind('/');
   if (slash == std::string_view::npos) return {{}, key};
@@ -110,22 +112,21 @@ class FileStore final : public KvStore {
     struct stat info;
     TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
     if (!file.valid()) return ReadResult{};
-    const auto part = Resolve(range, static_cast<uint64_t>(info.st_size));
+    const auto part = Resolve(range, SizeOf(info));
     if (!part.ok()) return Prefixed(part.status(), Describe(key));
     std::vector<std::byte> data(part->length);
     TESSERA_RETURN_IF_ERROR(ReadFully(file, part->offset, data, Describe(key)));
-    return ReadResult{Bytes::Take(std::move(data)), GenerationOf(info)};
+    return ReadResult{Bytes::Take(std::move(data)), GenerationOf(info), SizeOf(info)};
   }
 
-  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                      std::span<std::byte> target, std::stop_token) override {
-    struct stat info;
-    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
-    if (!file.valid()) return Generation::Missing();
-    const auto part = Resolve({offset, target.size()}, static_cast<uint64_t>(info.st_size));
-    if (!part.ok()) return Prefixed(part.status(), Describe(key));
-    TESSERA_RETURN_IF_ERROR(ReadFully(file, offset, target, Describe(key)));
-    return GenerationOf(info);
+  absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                     std::span<std::byte> target, std::stop_token) override {
+    return Fill(key, {offset, target.size()}, target);
+  }
+
+  absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                    std::stop_token) override {
+    return Fill(key, ByteRange::AtMost(target.size()), target);
   }
 
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
@@ -173,7 +174,7 @@ class FileStore final : public KvStore {
     TESSERA_RETURN_IF_ERROR(scan.Run(
         std::string(SplitKey(prefix).first), [&](std::string path, const struct stat& info) {
           if (path.starts_with(prefix) && path.find(kTemporaryMark) == std::string::npos) {
-            entries.push_back({std::move(path), static_cast<uint64_t>(info.st_size)});
+            entries.push_back({std::move(path), SizeOf(info)});
           }
           return absl::OkStatus();
         }));
@@ -196,6 +197,19 @@ class FileStore final : public KvStore {
     if (S_ISREG(info.st_mode)) return file;
     if (S_ISDIR(info.st_mode)) return FileHandle();
     return InvalidArgument(Describe(key), ": not a regular file");
+  }
+
+  // Reads the range to the front of `target`, which is at least as long.
+  absl::StatusOr<ValueInfo> Fill(std::string_view key, const ByteRange& range,
+                                 std::span<std::byte> target) {
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
+    if (!file.valid()) return ValueInfo{};
+    const auto part = Resolve(range, SizeOf(info));
+    if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    TESSERA_RETURN_IF_ERROR(
+        ReadFully(file, part->offset, target.first(part->length), Describe(key)));
+    return ValueInfo{GenerationOf(info), SizeOf(info)};
   }
 
   absl::Status CheckGeneration(std::string_view key, const std::optional<Generation>& expected) {

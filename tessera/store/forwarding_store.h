@@ -19,9 +19,17 @@ class ForwardingStore : public KvStore {
                                   std::stop_token stop) override {
     return base_.Read(key, range, std::move(stop));
   }
-  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                      std::span<std::byte> target, std::stop_token stop) override {
+  absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                     std::span<std::byte> target, std::stop_token stop) override {
     return base_.ReadInto(key, offset, target, std::move(stop));
+  }
+  absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                    std::stop_token stop) override {
+    return base_.ReadAll(key, target, std::move(stop));
+  }
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    return base_.ReadMany(requests, std::move(stop));
   }
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                    const std::optional<Generation>& if_generation,

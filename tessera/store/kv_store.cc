@@ -14,6 +14,15 @@ std::string RangeText(const ByteRange& range) {
   return Concat(*range.length, " bytes from ", range.offset);
 }
 
+// Copies what was read, if anything, to the front of `target`, which has room for it.
+ValueInfo CopiedTo(std::span<std::byte> target, ReadResult result) {
+  if (!result.value.has_value()) return {};
+  if (!result.value->empty()) {
+    std::memcpy(target.data(), result.value->data(), result.value->size());
+  }
+  return {std::move(result.generation), result.size};
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedRange> Resolve(const ByteRange& range, uint64_t size) {
@@ -22,15 +31,25 @@ absl::StatusOr<ResolvedRange> Resolve(const ByteRange& range, uint64_t size) {
   if (length > size || (!range.from_end && offset > size - length)) {
     return absl::OutOfRangeError(Concat(RangeText(range), " of a value of ", size, " bytes"));
   }
+  if (range.most.has_value() && length > *range.most) {
+    return absl::OutOfRangeError(Concat(RangeText(range), " of a value of ", size,
+                                        " bytes: more than the ", *range.most,
+                                        " that were allowed"));
+  }
   return ResolvedRange{offset, length};
 }
 
-absl::StatusOr<Generation> KvStore::ReadInto(std::string_view key, uint64_t offset,
-                                             std::span<std::byte> target, std::stop_token stop) {
+absl::StatusOr<ValueInfo> KvStore::ReadInto(std::string_view key, uint64_t offset,
+                                            std::span<std::byte> target, std::stop_token stop) {
   TESSERA_ASSIGN_OR_RETURN(ReadResult result, Read(key, {offset, target.size()}, std::move(stop)));
-  if (!result.value.has_value()) return Generation::Missing();
-  if (!target.empty()) std::memcpy(target.data(), result.value->data(), target.size());
-  return std::move(result.generation);
+  return CopiedTo(target, std::move(result));
+}
+
+absl::StatusOr<ValueInfo> KvStore::ReadAll(std::string_view key, std::span<std::byte> target,
+                                           std::stop_token stop) {
+  TESSERA_ASSIGN_OR_RETURN(ReadResult result,
+                           Read(key, ByteRange::AtMost(target.size()), std::move(stop)));
+  return CopiedTo(target, std::move(result));
 }
 
 absl::StatusOr<std::vector<ReadResult>> KvStore::ReadMany(std::span<const ReadRequest> requests,

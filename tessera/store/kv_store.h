@@ -35,8 +35,11 @@ struct ByteRange {
   uint64_t offset = 0;
   std::optional<uint64_t> length = {};  // nullopt: to the end
   bool from_end = false;                // the last `length` bytes; `offset` means nothing
+  std::optional<uint64_t> most = {};    // a longer range is an error, not memory that is taken
 
   static ByteRange Last(uint64_t length) { return {0, length, true}; }
+  // The whole value, if it has at most that many bytes.
+  static ByteRange AtMost(uint64_t most) { return {0, {}, false, most}; }
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
@@ -46,12 +49,24 @@ struct ResolvedRange {
   uint64_t length = 0;
 };
 
-// OutOfRange, with the range and the size, when the value does not have all the bytes.
+// OutOfRange, with the range and the size, when the value does not have all the bytes or the range
+// is longer than it may be.
 absl::StatusOr<ResolvedRange> Resolve(const ByteRange& range, uint64_t size);
 
 struct ReadResult {
   std::optional<Bytes> value;  // nullopt: the key has none
   Generation generation;       // of the whole value
+  uint64_t size = 0;           // of the whole value, whatever the range
+};
+
+// What is known of a whole value after a part of it was read.
+struct ValueInfo {
+  Generation generation;
+  uint64_t size = 0;
+
+  // The key has no value.
+  bool missing() const { return generation.missing(); }
+  friend bool operator==(const ValueInfo&, const ValueInfo&) = default;
 };
 
 struct ReadRequest {
@@ -70,15 +85,22 @@ class KvStore {
  public:
   virtual ~KvStore() = default;
 
-  // The bytes of the range.  OutOfRange when the value ends before it does.
+  // The bytes of the range.  OutOfRange when the value ends before it does, or when the range is
+  // longer than its `most`, in which case nothing was taken or fetched for it.
   virtual absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range = {},
                                           std::stop_token stop = {}) = 0;
 
   // Fills `target` with the bytes from `offset` on, without another copy where the store can.
-  // The generation; missing when the key has no value and nothing was written.
-  virtual absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                              std::span<std::byte> target,
-                                              std::stop_token stop = {});
+  // Missing when the key has no value and nothing was written.  After an error `target` may hold
+  // anything.
+  virtual absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                             std::span<std::byte> target,
+                                             std::stop_token stop = {});
+
+  // Fills the front of `target` with the whole value, as ReadInto does.  OutOfRange, and nothing is
+  // written, when the value has more bytes than `target`.
+  virtual absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                            std::stop_token stop = {});
 
   // results[i] is that of requests[i].  Stores that can fetch several at once do so here.
   virtual absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,

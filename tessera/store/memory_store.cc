@@ -20,8 +20,9 @@ class MemoryStore final : public KvStore {
     if (found == values_.end()) return ReadResult{};
     const auto part = Resolve(range, found->second.bytes.size());
     if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    // A slice shares the value's memory, so ReadInto and ReadAll copy once as they are.
     return ReadResult{found->second.bytes.Slice(part->offset, part->length),
-                      found->second.generation};
+                      found->second.generation, found->second.bytes.size()};
   }
 
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,

@@ -187,6 +187,20 @@ TEST(CountingStoreTest, CountsCallsAndBytes) {
   EXPECT_EQ(counts.bytes_read, 2);
 }
 
+TEST(CountingStoreTest, CountsEachOfManyReads) {
+  const auto base = MakeMemoryStore();
+  StoreCounts counts;
+  const auto store = MakeCountingStore(*base, counts);
+  ASSERT_THAT(base->Write("k", AsBytes("12345")), IsOk());
+  std::byte target[8];
+  ASSERT_THAT(store->ReadAll("k", target), IsOk());
+  EXPECT_EQ(counts.reads, 1);
+  EXPECT_EQ(counts.bytes_read, 5);
+  ASSERT_THAT(store->ReadMany(std::vector<ReadRequest>{{"k"}, {"none"}, {"k", {3}}}), IsOk());
+  EXPECT_EQ(counts.reads, 4);
+  EXPECT_EQ(counts.bytes_read, 12);
+}
+
 TEST(RetryStoreTest, RepeatsUntilTheCallGoesThrough) {
   const auto base = MakeMemoryStore();
   FaultStore faulty(*base, {.fault = Fault::kFail, .at_call = 0, .calls = 3});

@@ -24,10 +24,24 @@ class PrefixStore final : public ForwardingStore {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     return base().Read(prefix_ + std::string(key), range, std::move(stop));
   }
-  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                      std::span<std::byte> target, std::stop_token stop) override {
+  absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                     std::span<std::byte> target, std::stop_token stop) override {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     return base().ReadInto(prefix_ + std::string(key), offset, target, std::move(stop));
+  }
+  absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                    std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    return base().ReadAll(prefix_ + std::string(key), target, std::move(stop));
+  }
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    std::vector<ReadRequest> below(requests.begin(), requests.end());
+    for (ReadRequest& request : below) {
+      TESSERA_RETURN_IF_ERROR(ValidateKey(request.key));
+      request.key.insert(0, prefix_);
+    }
+    return base().ReadMany(below, std::move(stop));
   }
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                    const std::optional<Generation>& if_generation,
@@ -77,9 +91,21 @@ class RetryStore final : public ForwardingStore {
                                   std::stop_token stop) override {
     return Repeat(stop, [&] { return base().Read(key, range, stop); });
   }
-  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                      std::span<std::byte> target, std::stop_token stop) override {
+  absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                     std::span<std::byte> target, std::stop_token stop) override {
     return Repeat(stop, [&] { return base().ReadInto(key, offset, target, stop); });
+  }
+  absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                    std::stop_token stop) override {
+    return Repeat(stop, [&] { return base().ReadAll(key, target, stop); });
+  }
+  // All of them at once; if one is unavailable, each by itself, so that a thousand requests do not
+  // need a thousand lucky answers in one attempt.
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    auto results = base().ReadMany(requests, stop);
+    if (!absl::IsUnavailable(results.status()) || stop.stop_requested()) return results;
+    return KvStore::ReadMany(requests, std::move(stop));
   }
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                    const std::optional<Generation>& if_generation,
@@ -125,19 +151,32 @@ class CountingStore final : public ForwardingStore {
                                   std::stop_token stop) override {
     auto result = base().Read(key, range, std::move(stop));
     ++counts_.reads;
-    if (result.ok() && result->value.has_value()) {
-      counts_.bytes_read += static_cast<int64_t>(result->value->size());
-    }
+    if (result.ok()) CountBytes(*result);
     return result;
   }
-  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                      std::span<std::byte> target, std::stop_token stop) override {
+  absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                     std::span<std::byte> target, std::stop_token stop) override {
     auto result = base().ReadInto(key, offset, target, std::move(stop));
     ++counts_.reads;
     if (result.ok() && !result->missing()) {
       counts_.bytes_read += static_cast<int64_t>(target.size());
     }
     return result;
+  }
+  absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                    std::stop_token stop) override {
+    auto result = base().ReadAll(key, target, std::move(stop));
+    ++counts_.reads;
+    if (result.ok()) counts_.bytes_read += static_cast<int64_t>(result->size);
+    return result;
+  }
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    auto results = base().ReadMany(requests, std::move(stop));
+    counts_.reads += static_cast<int64_t>(requests.size());
+    if (!results.ok()) return results;
+    for (const ReadResult& result : *results) CountBytes(result);
+    return results;
   }
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                    const std::optional<Generation>& if_generation,
@@ -163,6 +202,12 @@ class CountingStore final : public ForwardingStore {
   }
 
  private:
+  void CountBytes(const ReadResult& result) {
+    if (result.value.has_value()) {
+      counts_.bytes_read += static_cast<int64_t>(result.value->size());
+    }
+  }
+
   StoreCounts& counts_;
 };
 

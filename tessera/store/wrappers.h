@@ -38,7 +38,8 @@ struct StoreCounts {
   std::atomic<int64_t> lists{0};
 };
 
-// Counts calls, and the bytes of those that succeeded.  `counts` must outlive the store.
+// Counts calls, and the bytes of those that succeeded; each request of a ReadMany is a read.
+// `counts` must outlive the store.
 std::unique_ptr<KvStore> MakeCountingStore(KvStore& base, StoreCounts& counts);
 
 }  // namespace tessera::store

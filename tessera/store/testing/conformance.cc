@@ -18,6 +18,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KvStoreConformance);
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -51,8 +52,10 @@ TEST_P(KvStoreConformance, AMissingKeyIsAState) {
   EXPECT_FALSE(result.value.has_value());
   EXPECT_TRUE(result.generation.missing());
   std::byte target[4];
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation into, store().ReadInto("none", 0, target));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ValueInfo into, store().ReadInto("none", 0, target));
   EXPECT_TRUE(into.missing());
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ValueInfo all, store().ReadAll("none", target));
+  EXPECT_TRUE(all.missing());
   EXPECT_THAT(store().Delete("none"), IsOk());
 }
 
@@ -85,6 +88,57 @@ TEST_P(KvStoreConformance, ARangePastTheEndIsAnError) {
   EXPECT_THAT(store().Read("k", ByteRange::Last(11)), past);
   std::byte target[4];
   EXPECT_THAT(store().ReadInto("k", 7, target), past);
+}
+
+TEST_P(KvStoreConformance, ARangeMayHaveABound) {
+  ASSERT_THAT(store().Write("k", AsBytes("0123456789")), IsOk());
+  EXPECT_EQ(TextAt(store(), "k", ByteRange::AtMost(10)), "0123456789");
+  EXPECT_EQ(TextAt(store(), "k", {.offset = 4, .most = 6}), "456789");
+  EXPECT_EQ(TextAt(store(), "none", ByteRange::AtMost(0)), "<missing>");
+  EXPECT_THAT(store().Read("k", ByteRange::AtMost(9)),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       HasSubstr("of a value of 10 bytes: more than the 9 that were allowed")));
+  EXPECT_THAT(store().Read("k", {.offset = 4, .most = 5}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("more than the 5 that")));
+  EXPECT_THAT(store().Read("k", {.length = 3, .from_end = true, .most = 2}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("more than the 2 that")));
+}
+
+TEST_P(KvStoreConformance, AReadTellsTheSizeOfTheWholeValue) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation written, store().Write("k", AsBytes("0123456789")));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ReadResult part, store().Read("k", {2, 3}));
+  EXPECT_EQ(part.size, 10u);
+  std::byte target[4];
+  EXPECT_THAT(store().ReadInto("k", 6, target), IsOkAndHolds(ValueInfo{written, 10}));
+  EXPECT_THAT(store().ReadInto("k", 0, std::span<std::byte>()),
+              IsOkAndHolds(ValueInfo{written, 10}));
+  const std::vector<ReadRequest> requests = {{"k", {9}}, {"none"}};
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto many, store().ReadMany(requests));
+  ASSERT_EQ(many.size(), 2u);
+  EXPECT_EQ(many[0].size, 10u);
+  EXPECT_EQ(many[0].generation, written);
+  EXPECT_EQ(many[1].size, 0u);
+}
+
+TEST_P(KvStoreConformance, AWholeValueFillsTheFrontOfATarget) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation written, store().Write("k", AsBytes("0123")));
+  std::string target = "abcdef";
+  const auto bytes = std::as_writable_bytes(std::span(target));
+  EXPECT_THAT(store().ReadAll("k", bytes), IsOkAndHolds(ValueInfo{written, 4}));
+  EXPECT_EQ(target, "0123ef");
+  EXPECT_THAT(store().ReadAll("k", bytes.last(4)), IsOkAndHolds(ValueInfo{written, 4}));
+  EXPECT_EQ(target, "010123");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Generation empty, store().Write("empty", AsBytes("")));
+  EXPECT_THAT(store().ReadAll("empty", {}), IsOkAndHolds(ValueInfo{empty, 0}));
+}
+
+TEST_P(KvStoreConformance, AValueTooLongForItsTargetIsNotWritten) {
+  ASSERT_THAT(store().Write("k", AsBytes("0123")), IsOk());
+  std::string target = "abc";
+  EXPECT_THAT(store().ReadAll("k", std::as_writable_bytes(std::span(target))),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       HasSubstr("of a value of 4 bytes: more than the 3 that were allowed")));
+  EXPECT_EQ(target, "abc");
 }
 
 TEST_P(KvStoreConformance, ManyReadsAnswerInOrder) {
@@ -158,15 +212,14 @@ TEST_P(KvStoreConformance, ListsKeysInOrderWithSizes) {
   for (const char* key : {"b", "a/c", "a/b/d", "ab", "a/.zarray"}) {
     ASSERT_THAT(store().Write(key, AsBytes(key)), IsOk());
   }
-  EXPECT_THAT(store().List(""), ::tessera::testing::IsOkAndHolds(ElementsAre(
-                                    ListEntry{"a/.zarray", 9}, ListEntry{"a/b/d", 5},
-                                    ListEntry{"a/c", 3}, ListEntry{"ab", 2}, ListEntry{"b", 1})));
+  EXPECT_THAT(store().List(""), IsOkAndHolds(ElementsAre(ListEntry{"a/.zarray", 9},
+                                                         ListEntry{"a/b/d", 5}, ListEntry{"a/c", 3},
+                                                         ListEntry{"ab", 2}, ListEntry{"b", 1})));
   EXPECT_THAT(store().List("a/"),
-              ::tessera::testing::IsOkAndHolds(ElementsAre(
-                  ListEntry{"a/.zarray", 9}, ListEntry{"a/b/d", 5}, ListEntry{"a/c", 3})));
-  EXPECT_THAT(store().List("a/b"),
-              ::tessera::testing::IsOkAndHolds(ElementsAre(ListEntry{"a/b/d", 5})));
-  EXPECT_THAT(store().List("zz/"), ::tessera::testing::IsOkAndHolds(IsEmpty()));
+              IsOkAndHolds(ElementsAre(ListEntry{"a/.zarray", 9}, ListEntry{"a/b/d", 5},
+                                       ListEntry{"a/c", 3})));
+  EXPECT_THAT(store().List("a/b"), IsOkAndHolds(ElementsAre(ListEntry{"a/b/d", 5})));
+  EXPECT_THAT(store().List("zz/"), IsOkAndHolds(IsEmpty()));
 }
 
 TEST_P(KvStoreConformance, DeletesByPrefix) {
@@ -174,8 +227,7 @@ TEST_P(KvStoreConformance, DeletesByPrefix) {
     ASSERT_THAT(store().Write(key, AsBytes("v")), IsOk());
   }
   ASSERT_THAT(store().DeletePrefix("a/"), IsOk());
-  EXPECT_THAT(store().List(""),
-              ::tessera::testing::IsOkAndHolds(ElementsAre(ListEntry{"ab", 1}, ListEntry{"b", 1})));
+  EXPECT_THAT(store().List(""), IsOkAndHolds(ElementsAre(ListEntry{"ab", 1}, ListEntry{"b", 1})));
   // The place can be used again, also for a value where a folder was.
   ASSERT_THAT(store().Write("a", AsBytes("v")), IsOk());
 }
@@ -186,6 +238,9 @@ TEST_P(KvStoreConformance, KeysThatLeadOutAreRefused) {
                                  std::string("a/../../x"), std::string(""), nul}) {
     const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("key '"));
     EXPECT_THAT(store().Read(key), refused) << key;
+    EXPECT_THAT(store().ReadInto(key, 0, {}), refused) << key;
+    EXPECT_THAT(store().ReadAll(key, {}), refused) << key;
+    EXPECT_THAT(store().ReadMany(std::vector<ReadRequest>{{key}}), refused) << key;
     EXPECT_THAT(store().Write(key, AsBytes("x")), refused) << key;
     EXPECT_THAT(store().Delete(key), refused) << key;
   }

@@ -41,10 +41,20 @@ class FaultStore final : public ForwardingStore {
     if (Strikes()) return Fails("read", key);
     return base().Read(key, range, std::move(stop));
   }
-  absl::StatusOr<Generation> ReadInto(std::string_view key, uint64_t offset,
-                                      std::span<std::byte> target, std::stop_token stop) override {
+  absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
+                                     std::span<std::byte> target, std::stop_token stop) override {
     if (Strikes()) return Fails("read", key);
     return base().ReadInto(key, offset, target, std::move(stop));
+  }
+  absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
+                                    std::stop_token stop) override {
+    if (Strikes()) return Fails("read", key);
+    return base().ReadAll(key, target, std::move(stop));
+  }
+  // Each of the requests is a call of its own, so a plan can strike any of them.
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    return KvStore::ReadMany(requests, std::move(stop));
   }
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                    const std::optional<Generation>& if_generation,
