@@ -11,14 +11,16 @@ namespace {
 
 constexpr const char* kCompressors[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"};
 
-int ShuffleOf(BloscSpec::Shuffle shuffle) {
-  switch (shuffle) {
+int ShuffleOf(const BloscSpec& spec) {
+  switch (spec.shuffle) {
     case BloscSpec::Shuffle::kNone:
       return BLOSC_NOSHUFFLE;
     case BloscSpec::Shuffle::kBytes:
       return BLOSC_SHUFFLE;
     case BloscSpec::Shuffle::kBits:
       return BLOSC_BITSHUFFLE;
+    case BloscSpec::Shuffle::kAuto:
+      return spec.element_bytes == 1 ? BLOSC_BITSHUFFLE : BLOSC_SHUFFLE;
   }
   return BLOSC_NOSHUFFLE;
 }
@@ -29,20 +31,22 @@ class BloscCodec final : public BytesCodec {
 
   std::string_view name() const override { return "blosc"; }
 
-  absl::StatusOr<std::vector<std::byte>> Encode(std::span<const std::byte> data) const override {
+  size_t MostEncoded(size_t decoded) const override { return decoded + BLOSC_MAX_OVERHEAD; }
+
+  absl::Status Encode(std::span<const std::byte> data, Buffer& encoded) const override {
     if (data.size() > BLOSC_MAX_BUFFERSIZE) {
       return InvalidArgument("blosc: ", data.size(), " bytes are more than the ",
                              BLOSC_MAX_BUFFERSIZE, " that the format holds");
     }
-    std::vector<std::byte> encoded(data.size() + BLOSC_MAX_OVERHEAD);
+    const std::span<std::byte> target = encoded.Resize(MostEncoded(data.size()));
     // One thread: parallelism is over chunks, and this form shares nothing between callers.
-    const int size = blosc_compress_ctx(
-        spec_.level, ShuffleOf(spec_.shuffle), static_cast<size_t>(spec_.element_bytes),
-        data.size(), data.data(), encoded.data(), encoded.size(), spec_.compressor.c_str(),
-        static_cast<size_t>(spec_.block_bytes), 1);
+    const int size =
+        blosc_compress_ctx(spec_.level, ShuffleOf(spec_), static_cast<size_t>(spec_.element_bytes),
+                           data.size(), data.data(), target.data(), target.size(),
+                           spec_.compressor.c_str(), static_cast<size_t>(spec_.block_bytes), 1);
     if (size <= 0) return Internal("blosc: the compressor failed with ", size);
-    encoded.resize(static_cast<size_t>(size));
-    return encoded;
+    encoded.Resize(static_cast<size_t>(size));
+    return absl::OkStatus();
   }
 
   absl::Status Decode(std::span<const std::byte> encoded,
@@ -59,15 +63,15 @@ class BloscCodec final : public BytesCodec {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
-                                                    size_t most) const override {
+  absl::StatusOr<std::span<const std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
+                                                        size_t most,
+                                                        Buffer& decoded) const override {
     TESSERA_ASSIGN_OR_RETURN(const size_t declared, DeclaredSize(encoded));
     if (declared > most) {
       return DataLoss("blosc: the buffer holds ", declared, " bytes, at most ", most, " expected");
     }
-    std::vector<std::byte> data(declared);
-    TESSERA_RETURN_IF_ERROR(Decode(encoded, data));
-    return data;
+    TESSERA_RETURN_IF_ERROR(Decode(encoded, decoded.Resize(declared)));
+    return decoded.span();
   }
 
  private:

@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/codec/spec.h"
+#include "tessera/core/buffer.h"
 
 namespace tessera::codec {
 
@@ -22,17 +23,27 @@ class BytesCodec {
   // For messages: "zstd".
   virtual std::string_view name() const = 0;
 
-  virtual absl::StatusOr<std::vector<std::byte>> Encode(std::span<const std::byte> data) const = 0;
+  // The most that Encode makes of this many bytes; what `encoded` is resized to on the way.
+  virtual size_t MostEncoded(size_t decoded) const = 0;
+
+  // What any encoder makes of this many bytes; nullopt when it depends on the data.
+  virtual std::optional<size_t> FixedEncoded(size_t) const { return std::nullopt; }
+
+  // Fills `encoded`, whose size is then that of the result.  InvalidArgument when the format
+  // cannot hold that much.  REQUIRES: `data` does not lie in `encoded`.
+  virtual absl::Status Encode(std::span<const std::byte> data, Buffer& encoded) const = 0;
 
   // Fills `target`, whose size is that of the decoded data.  Never writes past it.  DataLoss when
   // `encoded` is damaged, holds other than target.size() bytes, or has anything after its end.
   virtual absl::Status Decode(std::span<const std::byte> encoded,
                               std::span<std::byte> target) const = 0;
 
-  // Decodes data of unknown size.  DataLoss, before anything larger is allocated, when it is more
-  // than `most` bytes.
-  virtual absl::StatusOr<std::vector<std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
-                                                            size_t most) const = 0;
+  // Decodes data of unknown size, and returns it: a part of `encoded` itself where the codec only
+  // checks, else in `decoded`, which grows to `most` bytes at the most.  DataLoss when the data is
+  // more than that.  REQUIRES: `encoded` does not lie in `decoded`.
+  virtual absl::StatusOr<std::span<const std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
+                                                                size_t most,
+                                                                Buffer& decoded) const = 0;
 };
 
 // InvalidArgument, naming the setting, when one is out of its range.

@@ -15,6 +15,9 @@ class Bzip2 {
 
   std::string_view name() const { return "bz2"; }
 
+  // The library's manual: 1 % and 600 bytes more hold the result of any data.
+  size_t MostEncoded(size_t decoded) const { return decoded + decoded / 100 + 601; }
+
   bool StartEncoder(bz_stream& stream) const {
     return BZ2_bzCompressInit(&stream, spec_.level, 0, 0) == BZ_OK;
   }

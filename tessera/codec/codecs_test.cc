@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <cstring>
+#include <random>
 #include <string>
 
 #include "tessera/codec/bytes_codec.h"
-#include "tessera/codec/chain.h"
 #include "tessera/codec/crc32c.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
@@ -15,12 +18,14 @@ namespace tessera::codec {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-using Buffer = std::vector<std::byte>;
+using Data = std::vector<std::byte>;
+using Span = std::span<const std::byte>;
 
 struct NamedSpec {
   std::string name;
@@ -39,8 +44,8 @@ std::vector<NamedSpec> AllSpecs() {
       {"crc32c", Crc32cSpec{}},
   };
   for (const char* compressor : {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}) {
-    for (const auto shuffle :
-         {BloscSpec::Shuffle::kNone, BloscSpec::Shuffle::kBytes, BloscSpec::Shuffle::kBits}) {
+    for (const auto shuffle : {BloscSpec::Shuffle::kNone, BloscSpec::Shuffle::kBytes,
+                               BloscSpec::Shuffle::kBits, BloscSpec::Shuffle::kAuto}) {
       specs.push_back({Concat("blosc_", compressor, "_", static_cast<int>(shuffle)),
                        BloscSpec{compressor, 5, shuffle, 2, 0}});
     }
@@ -49,13 +54,37 @@ std::vector<NamedSpec> AllSpecs() {
 }
 
 // Looks like weights: the high byte of each pair repeats, the low one does not.
-Buffer Sample(size_t size) {
-  Buffer data(size);
+Data Sample(size_t size) {
+  Data data(size);
   uint32_t state = 1;
   for (size_t i = 0; i < size; ++i) {
     state = state * 1664525 + 1013904223;
     data[i] = static_cast<std::byte>(i % 2 == 0 ? state >> 24 : 0x3c + (state >> 30));
   }
+  return data;
+}
+
+// Copies of their own size, so that a read past the end shows under the sanitizer.
+Data Copy(Span data) { return {data.begin(), data.end()}; }
+
+absl::StatusOr<Data> Encoded(const BytesCodec& codec, Span data) {
+  Buffer encoded;
+  TESSERA_RETURN_IF_ERROR(codec.Encode(data, encoded));
+  EXPECT_LE(encoded.size(), codec.MostEncoded(data.size()));
+  return Copy(encoded.span());
+}
+
+absl::StatusOr<Data> DecodedUpTo(const BytesCodec& codec, Span encoded, size_t most) {
+  Buffer decoded;
+  TESSERA_ASSIGN_OR_RETURN(const Span data, codec.DecodeUpTo(encoded, most, decoded));
+  return Copy(data);
+}
+
+// Nothing in it repeats.
+Data Noise(size_t size) {
+  Data data(size);
+  std::mt19937_64 random(7);
+  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
   return data;
 }
 
@@ -82,60 +111,81 @@ INSTANTIATE_TEST_SUITE_P(Codecs, CodecTest, ::testing::ValuesIn(AllSpecs()),
 
 TEST_P(CodecTest, RoundTripsAnySize) {
   for (size_t size : {0u, 1u, 2u, 17u, 4096u, 4097u, 100'000u, 3'000'000u}) {
-    const Buffer data = Sample(size);
-    TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer encoded, codec().Encode(data));
-    Buffer target(size, std::byte{0xee});
+    const Data data = Sample(size);
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), data));
+    Data target(size, std::byte{0xee});
     ASSERT_THAT(codec().Decode(encoded, target), IsOk()) << size;
     EXPECT_EQ(target, data) << size;
-    TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer free, codec().DecodeUpTo(encoded, size + 10));
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Data free, DecodedUpTo(codec(), encoded, size + 10));
     EXPECT_EQ(free, data) << size;
   }
 }
 
+TEST_P(CodecTest, NoDataGrowsPastTheBound) {
+  for (size_t size : {1u, 5u, 600u, 70'000u, 1'500'001u}) {
+    const Data noise = Noise(size);
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), noise));
+    Data target(size);
+    ASSERT_THAT(codec().Decode(encoded, target), IsOk()) << size;
+    EXPECT_EQ(target, noise) << size;
+  }
+}
+
+TEST_P(CodecTest, OneBufferServesAnySequence) {
+  Buffer encoded;
+  Buffer decoded;
+  for (size_t size : {5000u, 100'000u, 3u, 0u, 50'000u}) {
+    const Data data = Sample(size);
+    ASSERT_THAT(codec().Encode(data, encoded), IsOk());
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Span free,
+                                 codec().DecodeUpTo(encoded.span(), size, decoded));
+    EXPECT_EQ(Copy(free), data) << size;
+  }
+}
+
 TEST_P(CodecTest, AnotherSizeThanExpectedIsDataLoss) {
-  const Buffer data = Sample(5000);
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer encoded, codec().Encode(data));
+  const Data data = Sample(5000);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), data));
   for (size_t size : {0u, 1u, 4999u, 5001u, 100'000u}) {
-    Buffer target(size);
+    Data target(size);
     EXPECT_THAT(codec().Decode(encoded, target), StatusIs(kDataLoss, HasSubstr(": "))) << size;
   }
-  EXPECT_THAT(codec().DecodeUpTo(encoded, 4999), StatusIs(kDataLoss, HasSubstr("4999")));
+  EXPECT_THAT(DecodedUpTo(codec(), encoded, 4999), StatusIs(kDataLoss, HasSubstr("4999")));
 }
 
 TEST_P(CodecTest, ABombIsRefusedBeforeItIsInflated) {
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer encoded, codec().Encode(Buffer(50'000'000)));
-  Buffer target(1000);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), Data(50'000'000)));
+  Data target(1000);
   EXPECT_THAT(codec().Decode(encoded, target), StatusIs(kDataLoss, HasSubstr("1000")));
-  EXPECT_THAT(codec().DecodeUpTo(encoded, 1000), StatusIs(kDataLoss, HasSubstr("1000")));
+  EXPECT_THAT(DecodedUpTo(codec(), encoded, 1000), StatusIs(kDataLoss, HasSubstr("1000")));
 }
 
 TEST_P(CodecTest, EveryTruncationIsDataLoss) {
-  const Buffer data = Sample(700);
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer encoded, codec().Encode(data));
-  Buffer target(data.size());
+  const Data data = Sample(700);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), data));
+  Data target(data.size());
   for (size_t size = 0; size < encoded.size(); ++size) {
-    // A copy of its own, so that a read past its end shows under the sanitizer.
-    const Buffer cut(encoded.begin(), encoded.begin() + static_cast<ptrdiff_t>(size));
+    const Data cut = Copy(Span(encoded).first(size));
     EXPECT_THAT(codec().Decode(cut, target), StatusIs(kDataLoss, HasSubstr(": "))) << size;
-    EXPECT_THAT(codec().DecodeUpTo(cut, 1 << 20), StatusIs(kDataLoss, HasSubstr(": "))) << size;
+    EXPECT_THAT(DecodedUpTo(codec(), cut, 1 << 20), StatusIs(kDataLoss, HasSubstr(": "))) << size;
   }
 }
 
 TEST_P(CodecTest, TrailingBytesAreDataLoss) {
-  const Buffer data = Sample(700);
-  TESSERA_ASSERT_OK_AND_ASSIGN(Buffer encoded, codec().Encode(data));
+  const Data data = Sample(700);
+  TESSERA_ASSERT_OK_AND_ASSIGN(Data encoded, Encoded(codec(), data));
   encoded.push_back(std::byte{0});
-  Buffer target(data.size());
+  Data target(data.size());
   EXPECT_THAT(codec().Decode(encoded, target), StatusIs(kDataLoss, HasSubstr(": ")));
 }
 
 TEST_P(CodecTest, AFlippedByteIsFoundOrHarmless) {
-  const Buffer data = Sample(700);
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer encoded, codec().Encode(data));
+  const Data data = Sample(700);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), data));
   for (size_t i = 0; i < encoded.size(); ++i) {
-    Buffer damaged = encoded;
+    Data damaged = encoded;
     damaged[i] ^= std::byte{0x55};
-    Buffer target(data.size());
+    Data target(data.size());
     const absl::Status status = codec().Decode(damaged, target);
     EXPECT_TRUE(status.ok() || absl::IsDataLoss(status)) << i << " " << status.ToString();
     // Where the format has a checksum, what decodes is what was encoded.
@@ -158,11 +208,98 @@ TEST(MakeBytesCodecTest, SettingsOutOfRangeAreNamed) {
 
 TEST(ZstdTest, WritesTheBytesOfTheReference) {
   // A rank-0 int32 of value 7 at level 1.
-  const Buffer data = {std::byte{7}, std::byte{0}, std::byte{0}, std::byte{0}};
-  const auto encoded = (*MakeBytesCodec(ZstdSpec{1}))->Encode(data);
+  const Data data = {std::byte{7}, std::byte{0}, std::byte{0}, std::byte{0}};
+  const auto encoded = Encoded(**MakeBytesCodec(ZstdSpec{1}), data);
   const unsigned char expected[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x04, 0x21, 0, 0, 7, 0, 0, 0};
   ASSERT_EQ(encoded->size(), sizeof(expected));
   EXPECT_EQ(std::memcmp(encoded->data(), expected, sizeof(expected)), 0);
+}
+
+// A frame that does not tell its size: `size` bytes of 'a', each block one byte that repeats.
+Data UnsizedFrame(size_t size, int window_log) {
+  Data frame = {std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f},
+                std::byte{0xfd}, std::byte{0},    static_cast<std::byte>((window_log - 10) << 3)};
+  constexpr size_t kBlock = size_t{128} << 10;
+  do {
+    const size_t block = std::min(size, kBlock);
+    size -= block;
+    const size_t header = block << 3 | 1 << 1 | (size == 0 ? 1 : 0);
+    for (int i = 0; i < 3; ++i) frame.push_back(static_cast<std::byte>(header >> (8 * i)));
+    frame.push_back(std::byte{'a'});
+  } while (size > 0);
+  return frame;
+}
+
+TEST(ZstdTest, AFrameWithoutASizeDecodes) {
+  const auto codec = *MakeBytesCodec(ZstdSpec{});
+  for (size_t size : {0u, 1u, 1000u, 131072u, 131073u, 1'000'000u}) {
+    const Data expected(size, std::byte{'a'});
+    const Data frame = UnsizedFrame(size, 20);
+    EXPECT_THAT(DecodedUpTo(*codec, frame, size), IsOkAndHolds(expected)) << size;
+    EXPECT_THAT(DecodedUpTo(*codec, frame, size + 100), IsOkAndHolds(expected)) << size;
+    Data target(size);
+    EXPECT_THAT(codec->Decode(frame, target), IsOk()) << size;
+    EXPECT_EQ(target, expected) << size;
+  }
+}
+
+TEST(ZstdTest, AFrameWithoutASizeThatHoldsTooMuchIsDataLoss) {
+  const auto codec = *MakeBytesCodec(ZstdSpec{});
+  const Data bomb = UnsizedFrame(size_t{1} << 32, 20);
+  EXPECT_THAT(DecodedUpTo(*codec, bomb, 1000),
+              StatusIs(kDataLoss, "zstd: more than the 1000 bytes expected"));
+  Data target(300'000);
+  EXPECT_THAT(codec->Decode(bomb, target),
+              StatusIs(kDataLoss, "zstd: more than the 300000 bytes expected"));
+}
+
+TEST(ZstdTest, AWindowOfTwoGibibytesTakesNoMemory) {
+  const auto codec = *MakeBytesCodec(ZstdSpec{});
+  const Data frame = UnsizedFrame(5, 31);
+  const size_t before = mallinfo2().hblkhd;
+  EXPECT_THAT(DecodedUpTo(*codec, frame, 1000), IsOkAndHolds(Data(5, std::byte{'a'})));
+  Data target(5);
+  EXPECT_THAT(codec->Decode(frame, target), IsOk());
+  // The context stays with the thread, so a window would still be there.
+  EXPECT_LT(mallinfo2().hblkhd, before + (size_t{64} << 20));
+}
+
+TEST(ZstdTest, AWindowPastTheFormatIsDataLoss) {
+  const auto codec = *MakeBytesCodec(ZstdSpec{});
+  Data target(5);
+  EXPECT_THAT(codec->Decode(UnsizedFrame(5, 32), target), StatusIs(kDataLoss, HasSubstr("zstd: ")));
+}
+
+TEST(ZstdTest, FramesOfOtherKindsAreDataLoss) {
+  const auto codec = *MakeBytesCodec(ZstdSpec{});
+  Data skippable(8);
+  for (int i = 0; i < 4; ++i) skippable[i] = static_cast<std::byte>(0x184d2a50u >> (8 * i));
+  EXPECT_THAT(codec->Decode(skippable, {}),
+              StatusIs(kDataLoss, "zstd: the data has no frame header"));
+}
+
+TEST(BloscTest, AutoShufflesBitsOfBytesAndBytesOfWiderElements) {
+  const Data data = Sample(5000);
+  const auto encoded = [&](BloscSpec::Shuffle shuffle, int element_bytes) {
+    const BloscSpec spec{"lz4", 5, shuffle, element_bytes, 0};
+    return *Encoded(**MakeBytesCodec(spec), data);
+  };
+  EXPECT_EQ(encoded(BloscSpec::Shuffle::kAuto, 1), encoded(BloscSpec::Shuffle::kBits, 1));
+  EXPECT_EQ(encoded(BloscSpec::Shuffle::kAuto, 2), encoded(BloscSpec::Shuffle::kBytes, 2));
+  EXPECT_NE(encoded(BloscSpec::Shuffle::kAuto, 1), encoded(BloscSpec::Shuffle::kBytes, 1));
+  EXPECT_NE(encoded(BloscSpec::Shuffle::kAuto, 2), encoded(BloscSpec::Shuffle::kBits, 2));
+}
+
+TEST(BloscTest, MoreThanTheFormatHoldsIsRefused) {
+  const auto codec = *MakeBytesCodec(BloscSpec{});
+  const std::byte one{};
+  Buffer encoded;
+  // Nothing of it is looked at.
+  EXPECT_THAT(codec->Encode(Span(&one, size_t{1} << 31), encoded),
+              StatusIs(kInvalid,
+                       "blosc: 2147483648 bytes are more than the 2147483631 that the format "
+                       "holds"));
+  EXPECT_EQ(encoded.size(), 0u);
 }
 
 TEST(Crc32cTest, KnownValues) {
@@ -172,39 +309,11 @@ TEST(Crc32cTest, KnownValues) {
 }
 
 TEST(Crc32cTest, WritesTheBytesOfTheReference) {
-  const Buffer one = {std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0x3f}};
-  const auto encoded = (*MakeBytesCodec(Crc32cSpec{}))->Encode(one);
+  const Data one = {std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0x3f}};
+  const auto encoded = Encoded(**MakeBytesCodec(Crc32cSpec{}), one);
   const unsigned char expected[] = {0, 0, 0x80, 0x3f, 0xab, 0xc4, 0x54, 0xdd};
   ASSERT_EQ(encoded->size(), sizeof(expected));
   EXPECT_EQ(std::memcmp(encoded->data(), expected, sizeof(expected)), 0);
-}
-
-TEST(ChainTest, RunsForthAndBack) {
-  const Buffer data = Sample(10'000);
-  for (const std::vector<BytesSpec>& specs : {std::vector<BytesSpec>{},
-                                              {ZstdSpec{}},
-                                              {ZstdSpec{}, Crc32cSpec{}},
-                                              {Crc32cSpec{}, Bz2Spec{}, Crc32cSpec{}},
-                                              {BloscSpec{}, DeflateSpec{}}}) {
-    TESSERA_ASSERT_OK_AND_ASSIGN(const Chain chain, Chain::Make(specs));
-    TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer encoded, chain.Encode(data));
-    Buffer target(data.size());
-    ASSERT_THAT(chain.Decode(encoded, target), IsOk());
-    EXPECT_EQ(target, data);
-  }
-}
-
-TEST(ChainTest, ABombInTheMiddleIsRefused) {
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Chain chain,
-                               Chain::Make(std::vector<BytesSpec>{Crc32cSpec{}, ZstdSpec{}}));
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Buffer bomb, chain.Encode(Buffer(100'000'000)));
-  Buffer target(1000);
-  EXPECT_THAT(chain.Decode(bomb, target), StatusIs(kDataLoss, HasSubstr("zstd: ")));
-}
-
-TEST(ChainTest, NoCodecsMeansTheExactBytes) {
-  Buffer target(3);
-  EXPECT_THAT(Chain().Decode(Buffer(4), target), StatusIs(kDataLoss, "found 4 bytes, expected 3"));
 }
 
 }  // namespace

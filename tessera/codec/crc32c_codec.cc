@@ -30,14 +30,17 @@ class Crc32cCodec final : public BytesCodec {
  public:
   std::string_view name() const override { return "crc32c"; }
 
-  absl::StatusOr<std::vector<std::byte>> Encode(std::span<const std::byte> data) const override {
-    std::vector<std::byte> encoded(data.size() + kBytes);
-    std::copy(data.begin(), data.end(), encoded.begin());
+  size_t MostEncoded(size_t decoded) const override { return decoded + kBytes; }
+  std::optional<size_t> FixedEncoded(size_t decoded) const override { return decoded + kBytes; }
+
+  absl::Status Encode(std::span<const std::byte> data, Buffer& encoded) const override {
+    const std::span<std::byte> target = encoded.Resize(data.size() + kBytes);
+    std::copy(data.begin(), data.end(), target.begin());
     const uint32_t crc = Crc32c(data);
     for (size_t i = 0; i < kBytes; ++i) {
-      encoded[data.size() + i] = static_cast<std::byte>(crc >> (8 * i));
+      target[data.size() + i] = static_cast<std::byte>(crc >> (8 * i));
     }
-    return encoded;
+    return absl::OkStatus();
   }
 
   absl::Status Decode(std::span<const std::byte> encoded,
@@ -51,14 +54,12 @@ class Crc32cCodec final : public BytesCodec {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
-                                                    size_t most) const override {
+  absl::StatusOr<std::span<const std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
+                                                        size_t most, Buffer&) const override {
     TESSERA_ASSIGN_OR_RETURN(const auto data, Checked(encoded));
-    if (data.size() > most) {
-      return DataLoss("crc32c: ", data.size(), " bytes before the checksum, at most ", most,
-                      " expected");
-    }
-    return std::vector<std::byte>(data.begin(), data.end());
+    if (data.size() <= most) return data;
+    return DataLoss("crc32c: ", data.size(), " bytes before the checksum, at most ", most,
+                    " expected");
   }
 
  private:

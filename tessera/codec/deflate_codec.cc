@@ -15,6 +15,12 @@ class Zlib {
 
   std::string_view name() const { return is_gzip() ? "gzip" : "zlib"; }
 
+  size_t MostEncoded(size_t decoded) const {
+    // Without a stream the library reckons with the smallest settings and zlib's wrapping.
+    constexpr size_t kGzipOverZlib = 12;
+    return deflateBound(nullptr, decoded) + kGzipOverZlib;
+  }
+
   bool StartEncoder(z_stream& stream) const {
     constexpr int kMemoryLevel = 8;  // zlib's own default
     return deflateInit2(&stream, spec_.level, Z_DEFLATED, WindowBits(), kMemoryLevel,

@@ -9,10 +9,8 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tessera/codec/bytes_codec.h"
-#include "tessera/codec/growing_buffer.h"
 #include "tessera/core/status.h"
 
 namespace tessera::codec {
@@ -20,6 +18,7 @@ namespace tessera::codec {
 enum class StreamStep { kMore, kEnd, kError };
 
 // `Library` has a Stream type with next_in, avail_in, next_out and avail_out, a name(), and
+//   size_t MostEncoded(size_t decoded) const;
 //   bool StartEncoder(Stream&) const;  StreamStep Encode(Stream&, bool last) const;  EndEncoder
 //   bool StartDecoder(Stream&) const;  StreamStep Decode(Stream&) const;             EndDecoder
 template <typename Library>
@@ -29,38 +28,38 @@ class StreamCodec final : public BytesCodec {
 
   std::string_view name() const override { return library_.name(); }
 
-  absl::StatusOr<std::vector<std::byte>> Encode(std::span<const std::byte> data) const override {
+  size_t MostEncoded(size_t decoded) const override { return library_.MostEncoded(decoded); }
+
+  absl::Status Encode(std::span<const std::byte> data, Buffer& encoded) const override {
     Stream stream = {};
     if (!library_.StartEncoder(stream)) return ResourceExhausted(name(), ": no memory to encode");
     const std::unique_ptr<Stream, void (*)(Stream*)> end(&stream, Library::EndEncoder);
-    GrowingBuffer buffer(std::numeric_limits<size_t>::max());
-    while (true) {
-      const Pass pass(stream, data, buffer.Room());
-      const StreamStep step = library_.Encode(stream, pass.given == data.size());
+    std::span<std::byte> room = encoded.Resize(MostEncoded(data.size()));
+    StreamStep step = StreamStep::kMore;
+    while (step == StreamStep::kMore && !room.empty()) {
+      const Pass pass(stream, data, room);
+      step = library_.Encode(stream, pass.given == data.size());
       data = data.subspan(pass.taken(stream));
-      buffer.Used(pass.written(stream));
-      if (step == StreamStep::kEnd) return std::move(buffer).Take();
-      if (step == StreamStep::kError) return Internal(name(), ": the encoder failed");
+      room = room.subspan(pass.written(stream));
     }
+    if (step != StreamStep::kEnd) return Internal(name(), ": the encoder failed");
+    encoded.Resize(encoded.size() - room.size());
+    return absl::OkStatus();
   }
 
   absl::Status Decode(std::span<const std::byte> encoded,
                       std::span<std::byte> target) const override {
-    size_t written = 0;
-    const auto room = [&] { return target.subspan(written); };
-    const auto used = [&](size_t count) { written += count; };
-    TESSERA_RETURN_IF_ERROR(DecodeInto(encoded, target.size(), room, used));
+    TESSERA_ASSIGN_OR_RETURN(const size_t written, DecodeInto(encoded, target));
     if (written == target.size()) return absl::OkStatus();
     return DataLoss(name(), ": decoded ", written, " bytes, expected ", target.size());
   }
 
-  absl::StatusOr<std::vector<std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
-                                                    size_t most) const override {
-    GrowingBuffer buffer(most);
-    const auto room = [&] { return buffer.Room(); };
-    const auto used = [&](size_t count) { buffer.Used(count); };
-    TESSERA_RETURN_IF_ERROR(DecodeInto(encoded, most, room, used));
-    return std::move(buffer).Take();
+  // Takes `most` bytes at once: pages that nothing is written to cost nothing.
+  absl::StatusOr<std::span<const std::byte>> DecodeUpTo(std::span<const std::byte> encoded,
+                                                        size_t most,
+                                                        Buffer& decoded) const override {
+    TESSERA_ASSIGN_OR_RETURN(const size_t written, DecodeInto(encoded, decoded.Resize(most)));
+    return decoded.Resize(written);
   }
 
  private:
@@ -87,29 +86,31 @@ class StreamCodec final : public BytesCodec {
     const unsigned offered;
   };
 
-  // Decodes into what room() offers until the stream ends; used(n) tells how much was taken.
-  template <typename RoomFn, typename UsedFn>
-  absl::Status DecodeInto(std::span<const std::byte> encoded, size_t most, RoomFn room,
-                          UsedFn used) const {
+  // Decodes into the start of `target`; returns how much was written.
+  absl::StatusOr<size_t> DecodeInto(std::span<const std::byte> encoded,
+                                    std::span<std::byte> target) const {
     Stream stream = {};
     if (!library_.StartDecoder(stream)) return ResourceExhausted(name(), ": no memory to decode");
     const std::unique_ptr<Stream, void (*)(Stream*)> end(&stream, Library::EndDecoder);
     // Where the target is full, a byte of room shows whether the stream has ended, too.
     std::byte overflow[1];
-    while (true) {
-      const std::span<std::byte> target = room();
-      const bool full = target.empty();
-      const Pass pass(stream, encoded, full ? std::span<std::byte>(overflow) : target);
-      const StreamStep step = library_.Decode(stream);
+    std::span<std::byte> room = target;
+    StreamStep step = StreamStep::kMore;
+    while (step != StreamStep::kEnd) {
+      const bool full = room.empty();
+      const Pass pass(stream, encoded, full ? std::span<std::byte>(overflow) : room);
+      step = library_.Decode(stream);
       encoded = encoded.subspan(pass.taken(stream));
       const size_t written = pass.written(stream);
       if (step == StreamStep::kError) return DataLoss(name(), ": the data is damaged");
-      if (full && written > 0) return DataLoss(name(), ": more than the ", most, " bytes expected");
-      if (!full) used(written);
-      if (step == StreamStep::kEnd) break;
-      if (encoded.empty() && written == 0) return DataLoss(name(), ": the stream is cut short");
+      if (full && written > 0) {
+        return DataLoss(name(), ": more than the ", target.size(), " bytes expected");
+      }
+      room = room.subspan(full ? 0 : written);
+      const bool stuck = encoded.empty() && written == 0 && step != StreamStep::kEnd;
+      if (stuck) return DataLoss(name(), ": the stream is cut short");
     }
-    if (encoded.empty()) return absl::OkStatus();
+    if (encoded.empty()) return target.size() - room.size();
     return DataLoss(name(), ": ", encoded.size(), " bytes follow the stream");
   }
 

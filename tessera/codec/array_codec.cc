@@ -1,0 +1,174 @@
+#include "tessera/codec/array_codec.h"
+
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "tessera/codec/elements.h"
+#include "tessera/core/status.h"
+
+namespace tessera::codec {
+namespace {
+
+constexpr int64_t kMostBytes = std::numeric_limits<int64_t>::max();
+
+int64_t Saturated(size_t bytes) {
+  return bytes > static_cast<size_t>(kMostBytes) ? kMostBytes : static_cast<int64_t>(bytes);
+}
+
+absl::Status CheckPermutation(DimsView order, size_t rank) {
+  uint64_t seen = 0;
+  for (const int64_t dimension : order) {
+    if (dimension >= 0 && dimension < static_cast<int64_t>(rank)) seen |= uint64_t{1} << dimension;
+  }
+  if (order.size() == rank && std::popcount(seen) == static_cast<int>(rank)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("transpose ", ShapeText(order), ": expected each of ", rank,
+                         " dimensions once");
+}
+
+// All transposes as one: dimension i of the stored array is dimension result[i] of the decoded one.
+absl::StatusOr<Dims> Composed(const std::vector<Dims>& transposes, size_t rank) {
+  Dims composed(rank);
+  std::iota(composed.begin(), composed.end(), 0);
+  for (const Dims& order : transposes) {
+    TESSERA_RETURN_IF_ERROR(CheckPermutation(order, rank));
+    Dims next(rank);
+    for (size_t i = 0; i < rank; ++i) next[i] = composed[static_cast<size_t>(order[i])];
+    composed = std::move(next);
+  }
+  return composed;
+}
+
+Dims StoredStrides(DimsView shape, DimsView order, int64_t element_bytes) {
+  Dims stored_shape;
+  for (const int64_t dimension : order) stored_shape.push_back(shape[dimension]);
+  const Dims dense = RowMajorStrides(stored_shape, element_bytes);
+  Dims strides(shape.size());
+  for (size_t i = 0; i < order.size(); ++i) strides[order[i]] = dense[i];
+  return strides;
+}
+
+// The element size in bytes of `endian`'s concern, or 1 when memory has that order already.
+int SwapUnit(DType dtype, Endian endian) {
+  const bool is_big = endian == Endian::kBig;
+  return is_big == (std::endian::native == std::endian::big) ? 1 : UnitBytes(dtype);
+}
+
+}  // namespace
+
+absl::StatusOr<ArrayCodec> ArrayCodec::Make(const ArraySpec& spec) {
+  ArrayCodec codec;
+  codec.array_ = spec.array;
+  codec.element_bytes_ = DTypeBytes(spec.array.dtype);
+  TESSERA_ASSIGN_OR_RETURN(codec.decoded_bytes_, NumBytes(spec.array.dtype, spec.array.shape));
+  TESSERA_ASSIGN_OR_RETURN(const Dims order, Composed(spec.transposes, spec.array.shape.size()));
+  codec.stored_strides_ = StoredStrides(spec.array.shape, order, codec.element_bytes_);
+  codec.swap_unit_ = SwapUnit(spec.array.dtype, spec.endian);
+  TESSERA_ASSIGN_OR_RETURN(codec.chain_, Chain::Make(spec.compression));
+  const size_t most = codec.chain_.MostAccepted(codec.decoded_size());
+  if (most > static_cast<size_t>(kMostBytes)) {
+    return InvalidArgument("an array of ", codec.decoded_bytes_, " bytes: what ",
+                           spec.compression.size(), " codecs may make of it does not fit 63 bits");
+  }
+  codec.most_encoded_bytes_ = static_cast<int64_t>(most);
+  return codec;
+}
+
+std::optional<int64_t> ArrayCodec::fixed_encoded_bytes() const {
+  if (!chain_.FixedEncoded(decoded_size()).has_value()) return std::nullopt;
+  return most_encoded_bytes_;
+}
+
+bool ArrayCodec::plain() const {
+  return chain_.empty() && swap_unit_ == 1 && !HasStrayBits(array_.dtype) &&
+         IsStoredOrder(RowMajorStrides(array_.shape, element_bytes_));
+}
+
+bool ArrayCodec::IsStoredOrder(DimsView strides) const {
+  if (decoded_bytes_ == 0) return true;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (array_.shape[i] != 1 && strides[i] != stored_strides_[i]) return false;
+  }
+  return true;
+}
+
+absl::Status ArrayCodec::CheckSource(const ConstStridedView& source) const {
+  if (source.shape != array_.shape || source.element_bytes != element_bytes_) {
+    return InvalidArgument("encoding ", ShapeText(source.shape), " of ", source.element_bytes,
+                           "-byte elements, expected ", ShapeText(array_.shape), " of ",
+                           DTypeName(array_.dtype));
+  }
+  if (array_.dtype != DType::kBool) return absl::OkStatus();
+  const std::optional<Dims> index = FindNonBool(source);
+  if (!index.has_value()) return absl::OkStatus();
+  return InvalidArgument("bool: element ", ShapeText(*index), " is neither 0 nor 1");
+}
+
+absl::StatusOr<std::span<const std::byte>> ArrayCodec::Encode(const ConstStridedView& source,
+                                                              Scratch& scratch) const {
+  TESSERA_RETURN_IF_ERROR(CheckSource(source));
+  std::span<const std::byte> elements(source.data, decoded_size());
+  if (!IsStoredOrder(source.strides)) {
+    const std::span<std::byte> stored = scratch.elements.Resize(decoded_size());
+    const StridedView view{stored.data(), array_.shape, stored_strides_, element_bytes_};
+    TESSERA_RETURN_IF_ERROR(CopyStrided(source, view));
+    elements = stored;
+  }
+  if (swap_unit_ != 1) {
+    const std::span<std::byte> swapped = scratch.elements.Resize(decoded_size());
+    SwapBytes(swap_unit_, elements, swapped.data());
+    elements = swapped;
+  }
+  return chain_.Encode(elements, scratch);
+}
+
+absl::Status ArrayCodec::CheckPart(const Box& part, const StridedView& target) const {
+  const Box whole = Box::Whole(array_.shape);
+  if (part.rank() != whole.rank() || !Contains(whole, part)) {
+    return InvalidArgument("part ", part.Text(), " does not lie in an array of shape ",
+                           ShapeText(array_.shape));
+  }
+  if (target.shape != part.shape() || target.element_bytes != element_bytes_) {
+    return InvalidArgument("decoding to ", ShapeText(target.shape), " of ", target.element_bytes,
+                           "-byte elements, expected ", ShapeText(part.shape()), " of ",
+                           DTypeName(array_.dtype));
+  }
+  return absl::OkStatus();
+}
+
+bool ArrayCodec::DecodesDirectly(const Box& part, const StridedView& target) const {
+  return part.shape() == array_.shape && IsStoredOrder(target.strides);
+}
+
+absl::Status ArrayCodec::Decode(std::span<const std::byte> encoded, const Box& part,
+                                const StridedView& target, Scratch& scratch) const {
+  TESSERA_RETURN_IF_ERROR(CheckPart(part, target));
+  if (DecodesDirectly(part, target)) {
+    const std::span<std::byte> bytes(target.data, decoded_size());
+    TESSERA_RETURN_IF_ERROR(chain_.Decode(encoded, bytes, scratch));
+  } else {
+    TESSERA_ASSIGN_OR_RETURN(const std::span<const std::byte> elements,
+                             chain_.DecodeAnywhere(encoded, decoded_size(), scratch));
+    const ConstStridedView stored{elements.data(), array_.shape, stored_strides_, element_bytes_};
+    TESSERA_RETURN_IF_ERROR(CopyStrided(SubView(stored, part), target));
+  }
+  SwapElements(swap_unit_, target);
+  return ClearStrayBits(array_.dtype, part.origin(), target);
+}
+
+int64_t ArrayCodec::EncodeScratchBytes(const ConstStridedView& source) const {
+  const bool in_place = IsStoredOrder(source.strides) && swap_unit_ == 1;
+  const size_t between = chain_.EncodeScratch(decoded_size());
+  return Saturated(in_place ? between : between + decoded_size());
+}
+
+int64_t ArrayCodec::DecodeScratchBytes(const Box& part, const StridedView& target) const {
+  const bool direct = DecodesDirectly(part, target) || fixed_encoded_bytes().has_value();
+  const size_t between = chain_.DecodeScratch(decoded_size());
+  return Saturated(direct ? between : between + decoded_size());
+}
+
+}  // namespace tessera::codec

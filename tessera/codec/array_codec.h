@@ -1,0 +1,94 @@
+// From a dense array in memory to the bytes of one stored value, and back.
+#ifndef TESSERA_CODEC_ARRAY_CODEC_H_
+#define TESSERA_CODEC_ARRAY_CODEC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tessera/codec/chain.h"
+#include "tessera/codec/scratch.h"
+#include "tessera/codec/spec.h"
+#include "tessera/core/box.h"
+#include "tessera/core/shape.h"
+#include "tessera/core/strided.h"
+
+namespace tessera::codec {
+
+struct ArraySpec {
+  ShapeDtype array = {};  // what is decoded
+  // In the order of encoding; dimension i after one is dimension order[i] before it.
+  std::vector<Dims> transposes = {};
+  Endian endian = Endian::kLittle;  // means nothing when an element is one byte
+  std::vector<BytesSpec> compression = {};
+};
+
+// Transposes, puts the bytes of each element in order, compresses.  An element under a byte takes
+// a whole one, in memory as in storage.  Immutable and thread-safe; copies share the codecs.
+class ArrayCodec {
+ public:
+  // InvalidArgument when the shape is not valid, a transpose is no permutation of its dimensions,
+  // a codec's setting is out of range, or sizes do not fit 63 bits.
+  static absl::StatusOr<ArrayCodec> Make(const ArraySpec& spec);
+
+  const ShapeDtype& array() const { return array_; }
+
+  // Of the whole array.
+  int64_t decoded_bytes() const { return decoded_bytes_; }
+
+  // A stored value larger than this is refused before it is read.  Generous to foreign encoders,
+  // exact when the size is fixed.
+  int64_t most_encoded_bytes() const { return most_encoded_bytes_; }
+
+  // Of every stored value, when it does not depend on the data.
+  std::optional<int64_t> fixed_encoded_bytes() const;
+
+  // True when the stored bytes are the elements in C order as memory has them, and any bytes of
+  // the right number are an array: whoever has them can use them without decoding.
+  bool plain() const;
+
+  // The encoded bytes: `source`'s own memory when that is already the result, else in `scratch`.
+  // InvalidArgument when `source` has another shape or element size, or holds a bool other than 0
+  // and 1, which no reader would take back.  REQUIRES: `source` does not lie in `scratch`.
+  absl::StatusOr<std::span<const std::byte>> Encode(const ConstStridedView& source,
+                                                    Scratch& scratch) const;
+
+  // Decodes the array and copies its `part` to `target`, which has the part's shape.  Goes straight
+  // to the target when the part is the whole array and the target lies as the bytes are stored;
+  // without compression only the part is copied.  DataLoss when the bytes are damaged or too few or
+  // many; the target then holds anything.  REQUIRES: `encoded` lies neither in `scratch` nor in the
+  // target.
+  absl::Status Decode(std::span<const std::byte> encoded, const Box& part,
+                      const StridedView& target, Scratch& scratch) const;
+
+  // The most bytes that `scratch` grows to, for a byte budget.
+  int64_t EncodeScratchBytes(const ConstStridedView& source) const;
+  int64_t DecodeScratchBytes(const Box& part, const StridedView& target) const;
+
+ private:
+  ArrayCodec() = default;
+
+  size_t decoded_size() const { return static_cast<size_t>(decoded_bytes_); }
+
+  // True when index for index the strides are those of the stored bytes.
+  bool IsStoredOrder(DimsView strides) const;
+  bool DecodesDirectly(const Box& part, const StridedView& target) const;
+  absl::Status CheckSource(const ConstStridedView& source) const;
+  absl::Status CheckPart(const Box& part, const StridedView& target) const;
+
+  ShapeDtype array_;
+  int64_t element_bytes_ = 0;
+  int64_t decoded_bytes_ = 0;
+  int64_t most_encoded_bytes_ = 0;
+  Dims stored_strides_;  // of each dimension of the array, where the bytes are stored
+  int swap_unit_ = 1;    // bytes to reverse at a time; 1: none
+  Chain chain_;
+};
+
+}  // namespace tessera::codec
+
+#endif  // TESSERA_CODEC_ARRAY_CODEC_H_
