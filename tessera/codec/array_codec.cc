@@ -166,9 +166,13 @@ int64_t ArrayCodec::EncodeScratchBytes(const ConstStridedView& source) const {
 }
 
 int64_t ArrayCodec::DecodeScratchBytes(const Box& part, const StridedView& target) const {
-  const bool direct = DecodesDirectly(part, target) || fixed_encoded_bytes().has_value();
+  if (!DecodesDirectly(part, target)) return MostDecodeScratchBytes();
+  return Saturated(chain_.DecodeScratch(decoded_size()));
+}
+
+int64_t ArrayCodec::MostDecodeScratchBytes() const {
   const size_t between = chain_.DecodeScratch(decoded_size());
-  return Saturated(direct ? between : between + decoded_size());
+  return Saturated(fixed_encoded_bytes().has_value() ? between : between + decoded_size());
 }
 
 }  // namespace tessera::codec

@@ -68,6 +68,8 @@ class ArrayCodec {
   // The most bytes that `scratch` grows to, for a byte budget.
   int64_t EncodeScratchBytes(const ConstStridedView& source) const;
   int64_t DecodeScratchBytes(const Box& part, const StridedView& target) const;
+  // For any part and target.
+  int64_t MostDecodeScratchBytes() const;
 
  private:
   ArrayCodec() = default;

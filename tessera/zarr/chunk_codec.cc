@@ -1,0 +1,76 @@
+#include "tessera/zarr/chunk_codec.h"
+
+#include <limits>
+#include <utility>
+
+#include "tessera/core/status.h"
+#include "tessera/zarr/chunk_grid.h"
+
+namespace tessera::zarr {
+namespace {
+
+Dims Permuted(DimsView dims, DimsView order) {
+  Dims permuted(order.size());
+  for (size_t i = 0; i < order.size(); ++i) permuted[i] = dims[order[i]];
+  return permuted;
+}
+
+// Several transposes, one after the other, as one.
+Dims Composed(const std::vector<Dims>& transposes, int rank) {
+  Dims order(rank);
+  for (int i = 0; i < rank; ++i) order[i] = i;
+  for (const Dims& next : transposes) order = Permuted(order, next);
+  return order;
+}
+
+absl::StatusOr<codec::ArrayCodec> ArrayCodecOf(const ShapeDtype& array, const ChunkCodecs& codecs) {
+  return codec::ArrayCodec::Make({array, codecs.transposes, codecs.endian, codecs.compression});
+}
+
+absl::StatusOr<ShardCodec> MakeShard(const ShapeDtype& chunk, const ChunkCodecs& codecs) {
+  const ShardSpec& spec = *codecs.shard;
+  const Dims order = Composed(codecs.transposes, static_cast<int>(chunk.shape.size()));
+  const Dims shape = Permuted(chunk.shape, order);
+  const Dims grid = GridShape(shape, spec.chunk_shape);
+  TESSERA_ASSIGN_OR_RETURN(ChunkCodec inner,
+                           ChunkCodec::Make({spec.chunk_shape, chunk.dtype}, spec.codecs));
+  Dims index_shape = grid;
+  index_shape.push_back(2);
+  TESSERA_ASSIGN_OR_RETURN(codec::ArrayCodec index,
+                           ArrayCodecOf({index_shape, DType::kUint64}, spec.index_codecs));
+  if (!index.fixed_encoded_bytes().has_value()) {
+    return InvalidArgument("index_codecs: the index of a shard cannot be compressed");
+  }
+  return ShardCodec{order, shape, grid, std::move(inner), std::move(index), spec.index_location};
+}
+
+}  // namespace
+
+absl::StatusOr<ChunkCodec> ChunkCodec::Make(const ShapeDtype& chunk, const ChunkCodecs& codecs) {
+  ChunkCodec made{.shape = chunk.shape};
+  if (codecs.shard == nullptr) {
+    TESSERA_ASSIGN_OR_RETURN(made.elements, ArrayCodecOf(chunk, codecs));
+    return made;
+  }
+  TESSERA_ASSIGN_OR_RETURN(ShardCodec shard, MakeShard(chunk, codecs));
+  made.shard = std::make_shared<const ShardCodec>(std::move(shard));
+  return made;
+}
+
+int64_t ChunkCodec::most_encoded_bytes() const {
+  if (elements.has_value()) return elements->most_encoded_bytes();
+  // Both factors may be anything; Validate() bounds what is decoded, not this.
+  const double most = static_cast<double>(shard->inner_count()) *
+                      static_cast<double>(shard->inner.most_encoded_bytes());
+  if (most > 0x1p62) return std::numeric_limits<int64_t>::max();
+  return shard->inner_count() * shard->inner.most_encoded_bytes() + shard->index_bytes();
+}
+
+Box Permuted(const Box& box, DimsView order) {
+  absl::StatusOr<Box> permuted =
+      Box::Make(Permuted(box.origin(), order), Permuted(box.shape(), order));
+  TESSERA_CHECK(permuted.ok());
+  return *std::move(permuted);
+}
+
+}  // namespace tessera::zarr

@@ -1,0 +1,44 @@
+// How much memory beside source and target one worker takes for a chunk.
+#ifndef TESSERA_ZARR_MEMORY_NEED_H_
+#define TESSERA_ZARR_MEMORY_NEED_H_
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "absl/functional/function_ref.h"
+#include "tessera/core/box.h"
+#include "tessera/core/strided.h"
+#include "tessera/zarr/chunk_codec.h"
+
+namespace tessera::zarr {
+
+// The bytes of a plain chunk from the first to the last element of a part.
+struct PlainRun {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  Dims strides = {};    // of the part within the run
+  bool direct = false;  // the run has the part's elements only, in the target's order
+};
+PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part, const StridedView& target);
+
+// The sum, or the largest number where that is more.  REQUIRES: none is negative.
+int64_t SaturatingSum(std::initializer_list<int64_t> parts);
+
+// To read this part of a chunk.
+int64_t ReadNeed(const ChunkCodec& codec, const Box& part, const StridedView& target);
+
+// To read any part of it.
+int64_t MostReadNeed(const ChunkCodec& codec);
+
+// To encode a chunk from `source`, its elements where they are.
+int64_t EncodeNeed(const ChunkCodec& codec, const ConstStridedView& source);
+
+// To write any part of a chunk: it may have to be read, merged in memory and encoded.
+int64_t MostWriteNeed(const ChunkCodec& codec, DType dtype);
+
+// The most of need(0) to need(count - 1), or `bound` when that is too many to ask.
+int64_t MostOver(int64_t count, int64_t bound, absl::FunctionRef<int64_t(int64_t)> need);
+
+}  // namespace tessera::zarr
+
+#endif  // TESSERA_ZARR_MEMORY_NEED_H_
