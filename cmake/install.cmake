@@ -7,8 +7,8 @@ add_library(tessera::tessera ALIAS tessera)
 target_link_libraries(tessera INTERFACE ${rooms})
 
 foreach(room IN LISTS rooms)
-  get_target_property(name ${room} EXPORT_NAME)
   get_target_property(folder ${room} SOURCE_DIR)
+  cmake_path(GET folder FILENAME name)  # a folder may hold several targets
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${name}
           FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE)
 endforeach()

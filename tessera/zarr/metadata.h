@@ -98,7 +98,7 @@ std::string MetadataText(const Metadata& metadata);
 absl::Status Validate(const Metadata& metadata);
 
 // What the two disagree in, as "chunks: [2,4] and [4,4]"; empty when both describe the same array
-// stored in the same way.  Members that change nothing are not compared.
+// stored in the same way.  Members that change nothing are not compared.  REQUIRES: both are valid.
 std::string Difference(const Metadata& a, const Metadata& b);
 
 }  // namespace tessera::zarr
