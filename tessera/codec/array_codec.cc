@@ -77,6 +77,10 @@ absl::StatusOr<ArrayCodec> ArrayCodec::Make(const ArraySpec& spec) {
   return codec;
 }
 
+int64_t ArrayCodec::most_written_bytes() const {
+  return Saturated(chain_.MostEncoded(decoded_size()));
+}
+
 std::optional<int64_t> ArrayCodec::fixed_encoded_bytes() const {
   if (!chain_.FixedEncoded(decoded_size()).has_value()) return std::nullopt;
   return most_encoded_bytes_;

@@ -44,6 +44,9 @@ class ArrayCodec {
   // exact when the size is fixed.
   int64_t most_encoded_bytes() const { return most_encoded_bytes_; }
 
+  // Encode makes no more than this.
+  int64_t most_written_bytes() const;
+
   // Of every stored value, when it does not depend on the data.
   std::optional<int64_t> fixed_encoded_bytes() const;
 

@@ -16,7 +16,7 @@ size_t SaturatedSum(size_t a, size_t b) { return b > kMost - a ? kMost : a + b; 
 
 // What a foreign compressor may make of data that does not compress.
 size_t MostOfAny(size_t decoded) {
-  constexpr size_t kSpare = size_t{64} << 10;
+  constexpr size_t kSpare = size_t{4} << 10;
   return SaturatedSum(decoded, SaturatedSum(decoded / 4, kSpare));
 }
 

@@ -28,7 +28,7 @@ class Chain {
   size_t MostEncoded(size_t decoded) const;
 
   // The most that is believed of any encoder: ours stay under 17 %, foreign ones get a quarter and
-  // 64 KiB for each compressor.
+  // 4 KiB for each compressor.
   size_t MostAccepted(size_t decoded) const { return MostAccepted(decoded, codecs_.size()); }
 
   // What any encoder makes of this many bytes: set when there are only checksums.

@@ -69,15 +69,9 @@ bool AllBools(const std::byte* data, size_t bytes) {
   return all <= 1;
 }
 
-void ClearBits(const DTypeInfo& info, std::byte* data, size_t bytes) {
-  const auto mask = static_cast<uint8_t>((1u << info.bits) - 1);
-  // Flipping the sign bit and taking it away again extends it.
-  const auto sign =
-      static_cast<uint8_t>(info.kind == DTypeKind::kSignedInt ? 1u << (info.bits - 1) : 0u);
-  for (size_t i = 0; i < bytes; ++i) {
-    const auto low = static_cast<uint8_t>(static_cast<uint8_t>(data[i]) & mask);
-    data[i] = static_cast<std::byte>((low ^ sign) - sign);
-  }
+void KeepLowBits(int bits, std::byte* data, size_t bytes) {
+  const auto mask = static_cast<std::byte>((1u << bits) - 1);
+  for (size_t i = 0; i < bytes; ++i) data[i] &= mask;
 }
 
 std::byte At(const ConstStridedView& view, DimsView index) {
@@ -142,7 +136,7 @@ absl::Status ClearStrayBits(DType dtype, DimsView origin, const StridedView& ele
   }
   const DTypeInfo& info = InfoOf(dtype);
   if (info.bits < 8) {
-    ForEachRun(elements, [&](std::byte* run, size_t bytes) { ClearBits(info, run, bytes); });
+    ForEachRun(elements, [&](std::byte* run, size_t bytes) { KeepLowBits(info.bits, run, bytes); });
   }
   return absl::OkStatus();
 }

@@ -30,8 +30,8 @@ bool HasStrayBits(DType dtype);
 std::optional<Dims> FindNonBool(const ConstStridedView& elements);
 
 // Makes stored bytes values of the dtype, in place.  Of a type under a byte only the low bits
-// count: signed ones are extended by their sign, others by zeros.  A bool other than 0 and 1 is
-// DataLoss, with its index counted from `origin`'s own zero.
+// count; the others become zeros, as ml_dtypes has them, also above a negative int4.  A bool other
+// than 0 and 1 is DataLoss, with its index counted from `origin`'s own zero.
 absl::Status ClearStrayBits(DType dtype, DimsView origin, const StridedView& elements);
 
 }  // namespace tessera::codec

@@ -69,13 +69,13 @@ TEST(SwapElementsTest, RankZeroIsOneElementAndASizeOfZeroIsNone) {
   SwapElements(4, {nullptr, {3, 0}, {4, 4}, 4});
 }
 
-TEST(ClearStrayBitsTest, SignedTypesUnderAByteAreExtendedByTheirSign) {
+TEST(ClearStrayBitsTest, SignedTypesUnderAByteAreNotExtended) {
   Data memory = Of({0x07, 0x08, 0xf0, 0x2f, 0xff, 0x00});
   EXPECT_THAT(ClearStrayBits(DType::kInt4, {}, RowMajorView(memory.data(), Dims{6}, 1)), IsOk());
-  EXPECT_EQ(memory, Of({7, -8, 0, -1, -1, 0}));
+  EXPECT_EQ(memory, Of({7, 8, 0, 15, 15, 0}));
   memory = Of({0, 1, 2, 3, 0xfe, 0x7d});
   EXPECT_THAT(ClearStrayBits(DType::kInt2, {}, RowMajorView(memory.data(), Dims{6}, 1)), IsOk());
-  EXPECT_EQ(memory, Of({0, 1, -2, -1, -2, 1}));
+  EXPECT_EQ(memory, Of({0, 1, 2, 3, 2, 1}));
 }
 
 TEST(ClearStrayBitsTest, OthersUnderAByteAreExtendedByZeros) {

@@ -16,13 +16,13 @@
 namespace tessera::zarr {
 namespace {
 
+using ::tessera::testing::IsOk;
+using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::tessera::testing::IsOk;
-using ::tessera::testing::IsOkAndHolds;
-using ::tessera::testing::StatusIs;
 
 Box BoxOf(Dims origin, Dims shape) { return Box::Make(origin, shape).value(); }
 

@@ -44,6 +44,13 @@ absl::StatusOr<ShardCodec> MakeShard(const ShapeDtype& chunk, const ChunkCodecs&
   return ShardCodec{order, shape, grid, std::move(inner), std::move(index), spec.index_location};
 }
 
+int64_t MostOfShard(const ShardCodec& shard, int64_t most_inner) {
+  // Both factors may be anything: Validate() bounds what is decoded, not this.
+  const double most = static_cast<double>(shard.inner_count()) * static_cast<double>(most_inner);
+  if (most > 0x1p62) return std::numeric_limits<int64_t>::max();
+  return shard.inner_count() * most_inner + shard.index_bytes();
+}
+
 }  // namespace
 
 absl::StatusOr<ChunkCodec> ChunkCodec::Make(const ShapeDtype& chunk, const ChunkCodecs& codecs) {
@@ -59,11 +66,12 @@ absl::StatusOr<ChunkCodec> ChunkCodec::Make(const ShapeDtype& chunk, const Chunk
 
 int64_t ChunkCodec::most_encoded_bytes() const {
   if (elements.has_value()) return elements->most_encoded_bytes();
-  // Both factors may be anything; Validate() bounds what is decoded, not this.
-  const double most = static_cast<double>(shard->inner_count()) *
-                      static_cast<double>(shard->inner.most_encoded_bytes());
-  if (most > 0x1p62) return std::numeric_limits<int64_t>::max();
-  return shard->inner_count() * shard->inner.most_encoded_bytes() + shard->index_bytes();
+  return MostOfShard(*shard, shard->inner.most_encoded_bytes());
+}
+
+int64_t ChunkCodec::most_written_bytes() const {
+  if (elements.has_value()) return elements->most_written_bytes();
+  return MostOfShard(*shard, shard->inner.most_written_bytes());
 }
 
 Box Permuted(const Box& box, DimsView order) {

@@ -28,6 +28,8 @@ struct ChunkCodec {
 
   // No encoder in use makes more of the chunk than this; what is stored may be refused above it.
   int64_t most_encoded_bytes() const;
+  // Ours makes no more than this.
+  int64_t most_written_bytes() const;
 };
 
 struct ShardCodec {

@@ -10,8 +10,8 @@
 namespace tessera::zarr {
 namespace {
 
-using ::testing::HasSubstr;
 using ::tessera::testing::StatusIs;
+using ::testing::HasSubstr;
 
 Box BoxOf(Dims origin, Dims shape) { return Box::Make(origin, shape).value(); }
 

@@ -151,7 +151,7 @@ absl::StatusOr<MaybeBytes> EncodeChunk(const ChunkCodec& codec, const ConstStrid
                                        const FillRule& fill, IoContext& io, Worker& worker,
                                        std::stop_token stop) {
   if (codec.shard != nullptr) {
-    return EncodeShard(*codec.shard, codec.most_encoded_bytes(),
+    return EncodeShard(*codec.shard, codec.most_written_bytes(),
                        Permuted(source, codec.shard->order), fill, io, worker, std::move(stop));
   }
   const IoContext::ComputeSlot slot(io);

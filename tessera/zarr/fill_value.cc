@@ -144,7 +144,8 @@ std::optional<uint64_t> CodeOfInteger(Format format, const DTypeInfo& info, cons
   if (!number.has_value()) return std::nullopt;
   const uint64_t code = static_cast<uint64_t>(*number);
   if (SignExtended(code, range_bits) != *number) return std::nullopt;
-  return static_cast<uint64_t>(SignExtended(code, info.bits));
+  // Memory has zeros above the value, also above a negative one.
+  return info.bits == 64 ? code : code & ((uint64_t{1} << info.bits) - 1);
 }
 
 std::optional<uint64_t> CodeOf(Format format, DType dtype, const Json& value) {

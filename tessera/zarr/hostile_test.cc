@@ -15,10 +15,10 @@
 namespace tessera::zarr {
 namespace {
 
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
 
 constexpr int64_t kBudget = 4 << 20;
 

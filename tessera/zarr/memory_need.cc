@@ -67,7 +67,7 @@ int64_t EncodeNeed(const ChunkCodec& codec, const ConstStridedView& source) {
   ConstStridedView inner = Permuted(source, codec.shard->order);
   inner.shape = codec.shard->inner.shape;
   // The shard as it grows, its index in memory and encoded, and then one chunk at a time.
-  return SaturatingSum({codec.most_encoded_bytes(), 2 * codec.shard->index_bytes(),
+  return SaturatingSum({codec.most_written_bytes(), 2 * codec.shard->index_bytes(),
                         EncodeNeed(codec.shard->inner, inner)});
 }
 

@@ -255,12 +255,12 @@ absl::StatusOr<ReadReport> Array::Read(const Box& box, const StridedView& target
     return ReadNeed(codec_, wanted.part, wanted.target);
   });
   BoxReader reader(*this, io);
-  TESSERA_RETURN_IF_ERROR(ForEachCell(io, cells.size(), need, std::move(stop),
-                                      [&](int64_t i, Worker& worker, std::stop_token stopped) {
-                                        return reader.ReadChunk(
-                                            codec_, {KeyOf(cells.at(i)), std::nullopt},
+  TESSERA_RETURN_IF_ERROR(
+      ForEachCell(io, store_->Describe(prefix_), cells.size(), need, std::move(stop),
+                  [&](int64_t i, Worker& worker, std::stop_token stopped) {
+                    return reader.ReadChunk(codec_, {KeyOf(cells.at(i)), std::nullopt},
                                             wanted_of(i), worker, std::move(stopped));
-                                      }));
+                  }));
   return std::move(reader).Report();
 }
 

@@ -8,10 +8,10 @@
 namespace tessera::zarr {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Optional;
 using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::Optional;
 
 std::vector<std::byte> BytesOf(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;

@@ -34,11 +34,13 @@ absl::Status ForEachCell(IoContext& io, int64_t count, int64_t bytes_per_worker,
   return group.Join();
 }
 
-absl::Status ForEachCell(IoContext& io, int64_t count, int64_t bytes_per_worker,
-                         std::stop_token stop, CellWork work) {
+absl::Status ForEachCell(IoContext& io, std::string_view name, int64_t count,
+                         int64_t bytes_per_worker, std::stop_token stop, CellWork work) {
   if (count == 0) return absl::OkStatus();
   auto memory = io.budget().Acquire(bytes_per_worker, stop);
-  if (!memory.ok()) return Prefixed(memory.status(), "memory for one chunk at a time");
+  if (!memory.ok()) {
+    return Prefixed(memory.status(), Concat(name, ": memory for one chunk at a time"));
+  }
   Worker worker;
   return ForEachCell(io, count, bytes_per_worker, worker, std::move(stop), work);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -33,9 +34,9 @@ using CellWork = absl::FunctionRef<absl::Status(int64_t cell, Worker&, std::stop
 
 // Calls work(i, ...) once for each i in [0, count), begun in that order, by as many workers at once
 // as the pool has threads and the budget has `bytes_per_worker`; by one at least, for which it
-// waits.  ResourceExhausted when the whole budget is not enough for one.
-absl::Status ForEachCell(IoContext& io, int64_t count, int64_t bytes_per_worker,
-                         std::stop_token stop, CellWork work);
+// waits.  ResourceExhausted, beginning with `name`, when the whole budget is not enough for one.
+absl::Status ForEachCell(IoContext& io, std::string_view name, int64_t count,
+                         int64_t bytes_per_worker, std::stop_token stop, CellWork work);
 
 // The same with one worker that the caller has reserved memory for.  Others join in when there is
 // more, so a worker may call this for the chunks inside of its own without anyone waiting.

@@ -13,15 +13,15 @@
 namespace tessera::zarr {
 namespace {
 
-using ::testing::HasSubstr;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
+using ::testing::HasSubstr;
 
 TEST(ForEachCellTest, CallsEachCellOnce) {
   IoContext io({.in_flight = 4, .compute = 4, .budget_bytes = 1000});
   Mutex mutex;
   std::multiset<int64_t> seen;
-  ASSERT_THAT(ForEachCell(io, 500, 100, {},
+  ASSERT_THAT(ForEachCell(io, "w", 500, 100, {},
                           [&](int64_t i, Worker&, std::stop_token) {
                             MutexLock lock(mutex);
                             seen.insert(i);
@@ -38,7 +38,7 @@ TEST(ForEachCellTest, NeverHasMoreWorkersThanTheBudgetAllows) {
   IoContext io({.in_flight = 8, .compute = 8, .budget_bytes = 250});
   std::atomic<int> now{0};
   std::atomic<int> most{0};
-  ASSERT_THAT(ForEachCell(io, 200, 100, {},
+  ASSERT_THAT(ForEachCell(io, "w", 200, 100, {},
                           [&](int64_t, Worker&, std::stop_token) {
                             const int running = ++now;
                             int seen = most;
@@ -54,7 +54,7 @@ TEST(ForEachCellTest, NeverHasMoreWorkersThanTheBudgetAllows) {
 TEST(ForEachCellTest, GivesTheFirstErrorAndStops) {
   IoContext io({.in_flight = 2, .compute = 2, .budget_bytes = 1000});
   std::atomic<int> calls{0};
-  EXPECT_THAT(ForEachCell(io, 100000, 1, {},
+  EXPECT_THAT(ForEachCell(io, "w", 100000, 1, {},
                           [&](int64_t i, Worker&, std::stop_token) {
                             ++calls;
                             return i == 10 ? DataLoss("cell ", i) : absl::OkStatus();
@@ -66,7 +66,7 @@ TEST(ForEachCellTest, GivesTheFirstErrorAndStops) {
 TEST(ForEachCellTest, NestedCallsMakeProgressInTheSmallestBudget) {
   IoContext io({.in_flight = 4, .compute = 1, .budget_bytes = 100});
   std::atomic<int> calls{0};
-  ASSERT_THAT(ForEachCell(io, 20, 100, {},
+  ASSERT_THAT(ForEachCell(io, "w", 20, 100, {},
                           [&](int64_t, Worker& outer, std::stop_token stop) {
                             return ForEachCell(io, 20, 50, outer.Inner(), stop,
                                                [&](int64_t, Worker&, std::stop_token) {
@@ -81,9 +81,10 @@ TEST(ForEachCellTest, NestedCallsMakeProgressInTheSmallestBudget) {
 
 TEST(ForEachCellTest, SaysWhenOneWorkerIsMoreThanTheBudget) {
   IoContext io({.budget_bytes = 10});
-  EXPECT_THAT(ForEachCell(io, 1, 11, {},
+  EXPECT_THAT(ForEachCell(io, "w", 1, 11, {},
                           [](int64_t, Worker&, std::stop_token) { return absl::OkStatus(); }),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("one chunk at a time")));
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("w: memory for one chunk at a time")));
 }
 
 }  // namespace

@@ -141,11 +141,11 @@ absl::StatusOr<WriteReport> Array::Write(const Box& box, const ConstStridedView&
   BoxWriter writer(*this, io, options);
   const int64_t need =
       MostOver(cells.size(), writer.MostNeed(), [&](int64_t i) { return writer.Need(part_of(i)); });
-  TESSERA_RETURN_IF_ERROR(ForEachCell(io, cells.size(), need, std::move(stop),
-                                      [&](int64_t i, Worker& worker, std::stop_token stopped) {
-                                        return writer.WriteChunk(part_of(i), worker,
-                                                                 std::move(stopped));
-                                      }));
+  TESSERA_RETURN_IF_ERROR(
+      ForEachCell(io, store_->Describe(prefix_), cells.size(), need, std::move(stop),
+                  [&](int64_t i, Worker& worker, std::stop_token stopped) {
+                    return writer.WriteChunk(part_of(i), worker, std::move(stopped));
+                  }));
   return writer.Report();
 }
 

@@ -119,9 +119,7 @@ std::vector<std::byte> RandomArrays::Elements(DType dtype, DimsView shape) {
   for (std::byte& byte : bytes) {
     if (info.kind == DTypeKind::kBool) byte &= std::byte{1};
     if (info.bits >= 8) continue;
-    const int value = std::to_integer<int>(byte) & ((1 << info.bits) - 1);
-    const bool negative = info.kind == DTypeKind::kSignedInt && (value >> (info.bits - 1)) != 0;
-    byte = static_cast<std::byte>(negative ? value - (1 << info.bits) : value);
+    byte &= static_cast<std::byte>((1 << info.bits) - 1);
   }
   return bytes;
 }
