@@ -57,10 +57,11 @@ class Stopwatch {
 double MemcpySpeed() {
   static const double speed = [] {
     constexpr int kRounds = 32;
+    const Data& weights = Weights();
     Data target(kBytes);
     const Stopwatch stopwatch;
     for (int i = 0; i < kRounds; ++i) {
-      std::memcpy(target.data(), Weights().data(), kBytes);
+      std::memcpy(target.data(), weights.data(), kBytes);
       benchmark::ClobberMemory();
     }
     return static_cast<double>(kBytes) * kRounds / stopwatch.Seconds();
