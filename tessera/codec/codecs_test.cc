@@ -154,7 +154,7 @@ TEST_P(CodecTest, AnotherSizeThanExpectedIsDataLoss) {
 }
 
 TEST_P(CodecTest, ABombIsRefusedBeforeItIsInflated) {
-  TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), Data(50'000'000)));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Data encoded, Encoded(codec(), Data(10'000'000)));
   Data target(1000);
   EXPECT_THAT(codec().Decode(encoded, target), StatusIs(kDataLoss, HasSubstr("1000")));
   EXPECT_THAT(DecodedUpTo(codec(), encoded, 1000), StatusIs(kDataLoss, HasSubstr("1000")));

@@ -156,10 +156,10 @@ TEST(CodecListTest, BloscNeedsAnElementSizeToShuffle) {
   codecs.compression = {BloscSpec{"lz4", 5, BloscSpec::Shuffle::kNone, 1, 0}};
   EXPECT_THAT(blosc(R"("shuffle":"noshuffle",)"), IsOkAndHolds(codecs));
   EXPECT_FALSE(CodecsToJson(codecs, 1)[1]["configuration"].contains("typesize"));
-  // A size that is given although nothing is shuffled is kept.
-  codecs.compression = {BloscSpec{"lz4", 5, BloscSpec::Shuffle::kNone, 4, 0}};
+  // A size that is given although nothing is shuffled is checked and dropped.
   EXPECT_THAT(blosc(R"("shuffle":"noshuffle","typesize":4,)"), IsOkAndHolds(codecs));
-  EXPECT_EQ(CodecsToJson(codecs, 1)[1]["configuration"]["typesize"], 4);
+  EXPECT_THAT(blosc(R"("shuffle":"noshuffle","typesize":0,)"),
+              StatusIs(kUnimplemented, HasSubstr("typesize: codec blosc does not support 0")));
 }
 
 TEST(CodecListTest, RequiredOptionsAreRequired) {

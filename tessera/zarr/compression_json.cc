@@ -151,9 +151,10 @@ absl::StatusOr<BytesSpec> BloscFromV3(const ObjectReader& options) {
   TESSERA_ASSIGN_OR_RETURN(const std::string shuffle, OneOf(options, "shuffle", kShuffleNames));
   const auto* name = std::find(std::begin(kShuffleNames), std::end(kShuffleNames), shuffle);
   spec.shuffle = kShuffles[name - kShuffleNames];
-  // What is not shuffled needs no element size.
+  // What is not shuffled needs no element size; TensorStore drops one that is given.
   if (spec.shuffle != Shuffle::kNone || options.Has(kBloscTypeSize.name)) {
-    TESSERA_ASSIGN_OR_RETURN(spec.element_bytes, Read(options, kBloscTypeSize));
+    TESSERA_ASSIGN_OR_RETURN(const int element_bytes, Read(options, kBloscTypeSize));
+    if (spec.shuffle != Shuffle::kNone) spec.element_bytes = element_bytes;
   }
   TESSERA_ASSIGN_OR_RETURN(spec.block_bytes, Read(options, kBloscBlockSize));
   return spec;
@@ -171,9 +172,7 @@ struct ToV3 {
                     {"clevel", spec.level},
                     {"shuffle", kShuffleNames[static_cast<int>(spec.shuffle)]},
                     {"blocksize", spec.block_bytes}};
-    if (spec.shuffle != Shuffle::kNone || spec.element_bytes != 1) {
-      options["typesize"] = spec.element_bytes;
-    }
+    if (spec.shuffle != Shuffle::kNone) options["typesize"] = spec.element_bytes;
     return NamedToJson("blosc", options);
   }
   Json operator()(const Crc32cSpec&) const { return NamedToJson("crc32c", Json::object()); }

@@ -56,9 +56,22 @@ Codes CodesOf(DType dtype, std::span<const std::byte> bytes) {
   return codes;
 }
 
+// As a number in metadata, float8_e8m0fnu is what TensorStore makes of it, the only other program
+// that has the type there: code 63 is 1, not code 127, and the code of the smallest power is 0.
+constexpr int kScaleOfOne = 63;
+
+std::optional<uint64_t> ScaleCode(const FloatFormat& format, double number) {
+  if (number == 0) return 0;
+  const uint64_t code = EncodeFloat(format, std::bit_cast<uint64_t>(number));
+  if (number < 0 || format.IsNan(code)) return std::nullopt;
+  const uint64_t shift = format.bias - kScaleOfOne;
+  return code < shift ? 0 : code - shift;
+}
+
 // The nearest code; nullopt when the number is past the range, which for float8_e8m0fnu begins
 // above zero.
 std::optional<uint64_t> NearestCode(const FloatFormat& format, double number) {
+  if (format.specials == FloatSpecials::kScale) return ScaleCode(format, number);
   const uint64_t code = EncodeFloat(format, std::bit_cast<uint64_t>(number));
   const double nearest = std::bit_cast<double>(DecodeFloat(format, code));
   if (!std::isfinite(nearest)) return std::nullopt;
@@ -219,12 +232,20 @@ absl::Status Invalid(Format format, DType dtype, std::string_view found) {
                          Expected(format, dtype));
 }
 
+// Bits say the same to every reader, so they are preferred where the format has them.
+Json ScaleToJson(Format format, uint64_t code) {
+  if (code == 0) return 0.0;
+  if (format == Format::kV3) return fmt::format("0x{:02x}", code);
+  return std::ldexp(1.0, static_cast<int>(code) - kScaleOfOne);
+}
+
 Json FloatToJson(Format format, DType dtype, uint64_t code) {
   const FloatFormat& bits = FormatOf(dtype);
   if (bits.IsNan(code)) {
     if (format == Format::kV2 || code == bits.nan()) return "NaN";
     return fmt::format("0x{:0{}x}", code, 2 * bits.bytes());
   }
+  if (bits.specials == FloatSpecials::kScale) return ScaleToJson(format, code);
   const double number = std::bit_cast<double>(DecodeFloat(bits, code));
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
   return number;

@@ -105,10 +105,12 @@ Dims ArbitraryOrder(size_t rank) {
 
 codec::BloscSpec ArbitraryBlosc() {
   using Shuffle = codec::BloscSpec::Shuffle;
-  return {*rc::gen::element<std::string>("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"),
-          *rc::gen::inRange(0, 10),
-          *rc::gen::element(Shuffle::kNone, Shuffle::kBytes, Shuffle::kBits),
-          *rc::gen::inRange(1, 256), *rc::gen::inRange(0, 1 << 20)};
+  codec::BloscSpec blosc{
+      *rc::gen::element<std::string>("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"),
+      *rc::gen::inRange(0, 10), *rc::gen::element(Shuffle::kNone, Shuffle::kBytes, Shuffle::kBits),
+      *rc::gen::inRange(1, 256), *rc::gen::inRange(0, 1 << 20)};
+  if (blosc.shuffle == Shuffle::kNone) blosc.element_bytes = 1;
+  return blosc;
 }
 
 codec::BytesSpec ArbitraryCompression(Format format, DType dtype) {

@@ -151,9 +151,10 @@ def zarr_python_documents():
 class Folder:
     """One temporary folder with arrays, their elements and the jobs of our program."""
 
-    def __init__(self):
-        self.keep = tempfile.TemporaryDirectory()
-        self.root = pathlib.Path(self.keep.name)
+    def __init__(self, test):
+        keep = tempfile.TemporaryDirectory()
+        test.addCleanup(keep.cleanup)
+        self.root = pathlib.Path(keep.name)
         (self.root / "data").mkdir()
         self.jobs = []
 
@@ -218,7 +219,7 @@ def zarr_python_create(path, document):
 
 class ZarrPeersTest(unittest.TestCase):
     def written_by_us(self, cases):
-        folder, wanted = Folder(), {}
+        folder, wanted = Folder(self), {}
         for label, name, document in cases:
             wanted[label] = (document, elements(name))
             data = folder.job("write", label, metadata=json.dumps(document))
@@ -245,7 +246,7 @@ class ZarrPeersTest(unittest.TestCase):
         print(f"{self.id()}: {len(wanted)} arrays")
 
     def test_we_read_what_tensorstore_writes(self):
-        folder, wanted = Folder(), {}
+        folder, wanted = Folder(self), {}
         writes = []
         for label, name, document in documents(V2_DTYPES):
             wanted[label] = (document, elements(name))
@@ -265,14 +266,14 @@ class ZarrPeersTest(unittest.TestCase):
         print(f"{self.id()}: {len(wanted)} arrays")
 
     def test_we_read_what_zarr_python_writes(self):
-        folder, wanted = Folder(), {}
+        folder, wanted = Folder(self), {}
         for label, name, document in zarr_python_documents():
             wanted[label] = (document, elements(name))
             zarr_python_create(folder.array(label), document)[...] = wanted[label][1]
         self.check_read_by_us(folder, wanted)
 
     def test_boxes_that_cross_chunks_end_up_as_tensorstore_sees_them(self):
-        folder = Folder()
+        folder = Folder(self)
         for label, name, document in documents(["bfloat16", "int32"]):
             expected = elements(name)
             array = ts_open(folder.array(label), document, create=True).result()
