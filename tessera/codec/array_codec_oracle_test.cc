@@ -31,15 +31,7 @@ Data Values(DType dtype, size_t count) {
     state = state * 1664525 + 1013904223;
     int value = static_cast<int>(state >> 24);
     if (dtype == DType::kBool) value &= 1;
-<<<<<<< HEAD
     if (info.bits < 8) value &= (1 << info.bits) - 1;
-=======
-    if (info.bits < 8) {
-      const int sign = 1 << (info.bits - 1);
-      value &= 2 * sign - 1;
-      if (info.kind == DTypeKind::kSignedInt && value >= sign) value -= 2 * sign;
-    }
->>>>>>> w-codec
     byte = static_cast<std::byte>(value);
   }
   return data;
