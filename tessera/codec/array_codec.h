@@ -56,7 +56,8 @@ class ArrayCodec {
 
   // The encoded bytes: `source`'s own memory when that is already the result, else in `scratch`.
   // InvalidArgument when `source` has another shape or element size, or holds a bool other than 0
-  // and 1, which no reader would take back.  REQUIRES: `source` does not lie in `scratch`.
+  // and 1, which no reader would take back.  Bits above a type under a byte are stored as memory
+  // has them: readers pass over them.  REQUIRES: `source` does not lie in `scratch`.
   absl::StatusOr<std::span<const std::byte>> Encode(const ConstStridedView& source,
                                                     Scratch& scratch) const;
 
