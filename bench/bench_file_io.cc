@@ -130,15 +130,15 @@ class Bench {
     };
     for (const bool allocate : {false, true}) {
       const std::string also = allocate ? ", fallocate" : "";
-      Write("write, fsync" + also, 0, allocate, cached(1), fsync);
-      Write("write, fdatasync" + also, 0, allocate, cached(1), fdatasync);
-      Write("write on 4 threads, fsync" + also, 0, allocate, cached(4), fsync);
+      Write(Concat("write, fsync", also), 0, allocate, cached(1), fsync);
+      Write(Concat("write, fdatasync", also), 0, allocate, cached(1), fdatasync);
+      Write(Concat("write on 4 threads, fsync", also), 0, allocate, cached(4), fsync);
       Write(
-          "write, start write-back every 8 MiB, fsync" + also, 0, allocate,
+          Concat("write, start write-back every 8 MiB, fsync", also), 0, allocate,
           [this](int file) { WriteStartingWriteBack(file); }, fsync);
       for (const int threads : {1, 4, 16}) {
         Write(
-            Name("write direct, fsync" + also, threads, 4 * kMiB), O_DIRECT, allocate,
+            Name(Concat("write direct, fsync", also), threads, 4 * kMiB), O_DIRECT, allocate,
             [&](int file) { WriteBlocks(file, data_.get(), size_, 4 * kMiB, threads); }, fsync);
       }
     }
@@ -182,22 +182,21 @@ class Bench {
     const std::string shown = threads == 1 ? ", 1 thread, " : ", default threads, ";
     const size_t times = std::max<size_t>(1, 64 * kMiB / size);
     Measure(
-        "FileStore ReadAll" + shown + std::to_string(size / kKiB) + " KiB", times * size, [] {},
+        Concat("FileStore ReadAll", shown, size / kKiB, " KiB"), times * size, [] {},
         [&] {
           for (size_t i = 0; i < times; ++i) {
             TESSERA_CHECK((*store)->ReadAll("large", {target.get(), size}).ok());
           }
         });
     Measure(
-        "FileStore Read" + shown + std::to_string(size / kKiB) + " KiB", times * size, [] {},
+        Concat("FileStore Read", shown, size / kKiB, " KiB"), times * size, [] {},
         [&] {
           for (size_t i = 0; i < times; ++i) TESSERA_CHECK((*store)->Read("large").ok());
         });
   }
 
   static std::string Name(const std::string& what, int width, size_t block) {
-    return what + ", " + std::to_string(width) + " at once, blocks of " +
-           std::to_string(block / kKiB) + " KiB";
+    return Concat(what, ", ", width, " at once, blocks of ", block / kKiB, " KiB");
   }
 
   bool RingWorks() {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "bench/file_bench.h"
+#include "tessera/core/status.h"
 
 namespace tessera::bench {
 namespace {
@@ -13,9 +14,7 @@ namespace {
 // As many headers as a large model has arrays: 20,000 files of 1 KiB in 200 folders.
 void SmallReads(const fs::path& root, const std::byte* data) {
   constexpr size_t kFiles = 20000;
-  const auto name = [&](size_t i) {
-    return root / ("d" + std::to_string(i % 200)) / std::to_string(i);
-  };
+  const auto name = [&](size_t i) { return root / Concat("d", i % 200) / std::to_string(i); };
   for (size_t i = 0; i < 200; ++i) fs::create_directories(name(i).parent_path());
   for (size_t i = 0; i < kFiles; ++i) WriteWhole(name(i), data, kKiB);
   sync();
@@ -29,11 +28,11 @@ void SmallReads(const fs::path& root, const std::byte* data) {
     for (size_t i = 0; i < kFiles; ++i) Cool(name(i));
   };
   for (const int threads : {1, 2, 4, 8, 16, 32, 64}) {
-    const std::string shown = std::to_string(threads) + " at once";
+    const std::string shown = Concat(threads, " at once");
     const auto run = [&] { OnThreads(threads, kFiles, read); };
     Measure(
-        "20000 small files warm, " + shown, kFiles * kKiB, [] {}, run);
-    Measure("20000 small files cold, " + shown, kFiles * kKiB, cool, run);
+        Concat("20000 small files warm, ", shown), kFiles * kKiB, [] {}, run);
+    Measure(Concat("20000 small files cold, ", shown), kFiles * kKiB, cool, run);
   }
 }
 
@@ -62,7 +61,7 @@ class Group {
 
  private:
   fs::path Root() const { return root_ / std::to_string(round_); }
-  fs::path Folder(size_t i) const { return Root() / ("f" + std::to_string(i / 20)); }
+  fs::path Folder(size_t i) const { return Root() / Concat("f", i / 20); }
   fs::path Name(size_t i) const { return Folder(i) / std::to_string(i); }
 
   void Case(const std::string& how, int threads, const std::function<void()>& run) {
@@ -73,8 +72,7 @@ class Group {
       for (size_t i = 0; i < files_; i += 20) fs::create_directories(Folder(i));
       sync();
     };
-    Measure(std::to_string(files_) + " files of " + std::to_string(size_ / kKiB) + " KiB, " + how +
-                ", " + std::to_string(threads) + " at once",
+    Measure(Concat(files_, " files of ", size_ / kKiB, " KiB, ", how, ", ", threads, " at once"),
             files_ * size_, clear, run);
   }
 
@@ -83,7 +81,7 @@ class Group {
   }
 
   void Put(size_t i, bool durable) {
-    const fs::path temporary = Folder(i) / ("t" + std::to_string(i));
+    const fs::path temporary = Folder(i) / Concat("t", i);
     {
       const File file(temporary, O_WRONLY | O_CREAT | O_EXCL);
       WriteBlocks(file.get(), data_, size_, size_, 1);

@@ -23,7 +23,7 @@ struct FileStoreOptions {
   // Threads that read one large range: 0 means as many as there are cores, but at most 8.
   int parallelism = 0;
   // How many bytes are large.
-  uint64_t parallel_threshold = uint64_t{4} << 20;
+  uint64_t parallel_threshold = uint64_t{8} << 20;
   // Requests of ReadMany at once; more than cores, since a cold file is waited for.
   int requests_at_once = 16;
 };
