@@ -21,6 +21,9 @@ constexpr mode_t kDirectoryMode = 0777;
 // One call may move less than asked; more than this at once is refused by Linux anyway.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
 
+// Large enough for the disk to work well, small enough that it starts early.
+constexpr size_t kWriteBackBlock = size_t{8} << 20;
+
 int OpenAt2(int directory, const char* path, int flags) {
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
@@ -82,15 +85,15 @@ absl::StatusOr<FileHandle> OpenBeneath(const FileHandle& directory, const std::s
 }
 
 absl::StatusOr<FileHandle> MakeDirectories(const FileHandle& directory, std::string_view path,
-                                           const std::string& shown) {
+                                           bool sync, const std::string& shown) {
   FileHandle current(openat(directory.get(), ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC));
   if (!current.valid()) return ErrnoStatus(errno, "open", shown);
   while (!path.empty()) {
     const size_t slash = path.find('/');
     const std::string name(path.substr(0, slash));
-    if (mkdirat(current.get(), name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-      return ErrnoStatus(errno, "make directory", shown);
-    }
+    const bool made = mkdirat(current.get(), name.c_str(), kDirectoryMode) == 0;
+    if (!made && errno != EEXIST) return ErrnoStatus(errno, "make directory", shown);
+    if (made && sync) TESSERA_RETURN_IF_ERROR(Sync(current, shown));
     // Each step starts from a directory inside, so none of them can leave it.
     FileHandle next(OpenAt2(current.get(), name.c_str(), O_DIRECTORY | O_RDONLY));
     if (!next.valid()) return ErrnoStatus(errno, "open directory", shown);
@@ -116,12 +119,20 @@ absl::Status ReadFully(const FileHandle& file, uint64_t offset, std::span<std::b
 }
 
 absl::Status WriteFully(const FileHandle& file, std::span<const std::byte> data,
-                        const std::string& shown) {
+                        WriteBack write_back, const std::string& shown) {
+  const bool at_once = write_back == WriteBack::kAtOnce;
+  off_t offset = 0;
   while (!data.empty()) {
-    const ssize_t count = write(file.get(), data.data(), std::min(data.size(), kMostAtOnce));
+    const ssize_t count = write(file.get(), data.data(),
+                                std::min(data.size(), at_once ? kWriteBackBlock : kMostAtOnce));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, "write", shown);
     data = data.subspan(static_cast<size_t>(count));
+    // Only a hint: whether it succeeds is the later sync's to tell.  The last block has that sync.
+    if (at_once && !data.empty()) {
+      sync_file_range(file.get(), offset, count, SYNC_FILE_RANGE_WRITE);
+    }
+    offset += count;
   }
   return absl::OkStatus();
 }

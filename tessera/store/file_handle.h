@@ -41,15 +41,23 @@ absl::Status ErrnoStatus(int error, std::string_view action, std::string_view pa
 absl::StatusOr<FileHandle> OpenBeneath(const FileHandle& directory, const std::string& path,
                                        int flags, const std::string& shown);
 
-// Makes the directories of a path below `directory` and opens the last one.
+// Makes the directories of a path below `directory` and opens the last one.  With `sync`, those
+// that were not there yet are on disk when it returns.
 absl::StatusOr<FileHandle> MakeDirectories(const FileHandle& directory, std::string_view path,
-                                           const std::string& shown);
+                                           bool sync, const std::string& shown);
 
 // Fills `target` from `offset` on.  DataLoss when the file ends before.
 absl::Status ReadFully(const FileHandle& file, uint64_t offset, std::span<std::byte> target,
                        const std::string& shown);
+// What comes of the data once the kernel has it.
+enum class WriteBack {
+  kLater,   // the kernel decides
+  kAtOnce,  // begins while the rest is written, so that a sync at the end waits for less
+};
+
+// Appends to a file that was just made.
 absl::Status WriteFully(const FileHandle& file, std::span<const std::byte> data,
-                        const std::string& shown);
+                        WriteBack write_back, const std::string& shown);
 absl::Status Sync(const FileHandle& file, const std::string& shown);
 
 }  // namespace tessera::store

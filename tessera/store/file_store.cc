@@ -10,15 +10,22 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <system_error>
 #include <utility>
 
 #include "tessera/core/status.h"
+#include "tessera/core/thread_pool.h"
+#include "tessera/store/concurrent.h"
 #include "tessera/store/file_handle.h"
+#include "tessera/store/file_reader.h"
 #include "tessera/store/key.h"
 
 namespace tessera::store {
 namespace {
+
+// More threads than this still make reads from the page cache faster, but slow down cold ones.
+constexpr int kMostByDefault = 8;
 
 // Another file, or the same one changed, gives another text.
 Generation GenerationOf(const struct stat& info) {
@@ -104,29 +111,43 @@ class TreeScan {
 
 class FileStore final : public KvStore {
  public:
-  FileStore(std::string root, FileHandle handle, FileStoreOptions options)
-      : root_(std::move(root)), handle_(std::move(handle)), options_(options) {}
+  FileStore(std::string root, FileHandle handle, dev_t device, FileStoreOptions options)
+      : root_(std::move(root)),
+        handle_(std::move(handle)),
+        device_(device),
+        options_(options),
+        reader_(options.parallelism, options.parallel_threshold, options.requests_at_once) {}
 
   absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range,
-                                  std::stop_token) override {
+                                  std::stop_token stop) override {
     struct stat info;
     TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
     if (!file.valid()) return ReadResult{};
     const auto part = Resolve(range, SizeOf(info));
     if (!part.ok()) return Prefixed(part.status(), Describe(key));
-    std::vector<std::byte> data(part->length);
-    TESSERA_RETURN_IF_ERROR(ReadFully(file, part->offset, data, Describe(key)));
-    return ReadResult{Bytes::Take(std::move(data)), GenerationOf(info), SizeOf(info)};
+    // Not a vector, which would fill fresh pages with zeros on one thread before they are read to.
+    const std::shared_ptr<std::byte[]> data(new (std::nothrow) std::byte[part->length]);
+    if (data == nullptr) return ResourceExhausted(Describe(key), ": no memory for ", part->length);
+    const std::span<std::byte> bytes(data.get(), part->length);
+    TESSERA_RETURN_IF_ERROR(
+        reader_.Read(file, part->offset, bytes, Describe(key), std::move(stop)));
+    return ReadResult{Bytes::Borrow(bytes, data), GenerationOf(info), SizeOf(info)};
   }
 
   absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
-                                     std::span<std::byte> target, std::stop_token) override {
-    return Fill(key, {offset, target.size()}, target);
+                                     std::span<std::byte> target, std::stop_token stop) override {
+    return Fill(key, {offset, target.size()}, target, std::move(stop));
   }
 
   absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
-                                    std::stop_token) override {
-    return Fill(key, ByteRange::AtMost(target.size()), target);
+                                    std::stop_token stop) override {
+    return Fill(key, ByteRange::AtMost(target.size()), target, std::move(stop));
+  }
+
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    if (requests.size() <= 1) return ReadOneByOne(*this, requests, std::move(stop));
+    return ReadManyOn(reader_.pool(), reader_.requests(), *this, requests, std::move(stop));
   }
 
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
@@ -135,7 +156,7 @@ class FileStore final : public KvStore {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     const auto [folder, name] = SplitKey(key);
     TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
-                             MakeDirectories(handle_, folder, Describe(key)));
+                             MakeDirectories(handle_, folder, ToDisk(), Describe(key)));
     if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
     return Replace(directory, std::string(name), value, Describe(key));
@@ -183,6 +204,13 @@ class FileStore final : public KvStore {
     return entries;
   }
 
+  // One error is told once, to the first who asks after it: Unavailable would invite a retry that
+  // then succeeds.
+  absl::Status Flush(std::stop_token) override {
+    if (ToDisk() || syncfs(handle_.get()) == 0) return absl::OkStatus();
+    return DataLoss(std::string(ErrnoStatus(errno, "sync the file system", root_).message()));
+  }
+
   std::string Describe(std::string_view key) const override { return Concat(root_, "/", key); }
 
  private:
@@ -201,14 +229,14 @@ class FileStore final : public KvStore {
 
   // Reads the range to the front of `target`, which is at least as long.
   absl::StatusOr<ValueInfo> Fill(std::string_view key, const ByteRange& range,
-                                 std::span<std::byte> target) {
+                                 std::span<std::byte> target, std::stop_token stop) {
     struct stat info;
     TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
     if (!file.valid()) return ValueInfo{};
     const auto part = Resolve(range, SizeOf(info));
     if (!part.ok()) return Prefixed(part.status(), Describe(key));
-    TESSERA_RETURN_IF_ERROR(
-        ReadFully(file, part->offset, target.first(part->length), Describe(key)));
+    TESSERA_RETURN_IF_ERROR(reader_.Read(file, part->offset, target.first(part->length),
+                                         Describe(key), std::move(stop)));
     return ValueInfo{GenerationOf(info), SizeOf(info)};
   }
 
@@ -239,10 +267,11 @@ class FileStore final : public KvStore {
         const FileHandle file,
         OpenBeneath(directory, temporary.name(), O_WRONLY | O_CREAT | O_EXCL, shown));
     if (!file.valid()) return Internal(shown, ": the directory is gone");
-    TESSERA_RETURN_IF_ERROR(WriteFully(file, value, shown));
-    if (options_.durability == Durability::kDisk) TESSERA_RETURN_IF_ERROR(Sync(file, shown));
+    TESSERA_RETURN_IF_ERROR(
+        WriteFully(file, value, ToDisk() ? WriteBack::kAtOnce : WriteBack::kLater, shown));
     struct stat info;
     if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "look at", shown);
+    if (SyncsNow(info)) TESSERA_RETURN_IF_ERROR(Sync(file, shown));
     if (renameat(directory.get(), temporary.name(), directory.get(), name.c_str()) != 0) {
       return ErrnoStatus(errno, "rename into place", shown);
     }
@@ -252,9 +281,15 @@ class FileStore final : public KvStore {
   }
 
   absl::Status SyncDirectory(const FileHandle& directory, const std::string& shown) {
-    if (options_.durability != Durability::kDisk) return absl::OkStatus();
-    return Sync(directory, shown);
+    struct stat info;
+    if (fstat(directory.get(), &info) != 0) return ErrnoStatus(errno, "look at", shown);
+    return SyncsNow(info) ? Sync(directory, shown) : absl::OkStatus();
   }
+
+  bool ToDisk() const { return options_.durability == Durability::kDisk; }
+
+  // Flush reaches only the file system of the root.
+  bool SyncsNow(const struct stat& info) const { return ToDisk() || info.st_dev != device_; }
 
   // The folders of deleted keys, innermost first, as long as nothing else is in them.
   absl::Status RemoveEmptyFolders(const std::vector<ListEntry>& entries) {
@@ -282,7 +317,9 @@ class FileStore final : public KvStore {
 
   const std::string root_;
   const FileHandle handle_;
+  const dev_t device_;  // the file system of the root
   const FileStoreOptions options_;
+  FileReader reader_;
 };
 
 }  // namespace
@@ -292,14 +329,27 @@ absl::StatusOr<std::unique_ptr<KvStore>> OpenFileStore(const std::string& root,
   if (root.empty() || root.find('\0') != std::string::npos) {
     return InvalidArgument("a file store needs the path of a directory");
   }
+  if (options.parallelism < 0 || options.requests_at_once < 1) {
+    return InvalidArgument(root, ": ", options.parallelism, " threads for a read and ",
+                           options.requests_at_once, " requests at once");
+  }
+  bool made = false;
   if (options.create_root) {
     std::error_code error;
-    std::filesystem::create_directories(root, error);
+    made = std::filesystem::create_directories(root, error);
     if (error) return ErrnoStatus(error.value(), "make directory", root);
   }
   FileHandle handle(open(root.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
   if (!handle.valid()) return ErrnoStatus(errno, "open directory", root);
-  return std::make_unique<FileStore>(root, std::move(handle), options);
+  // The new root's entry in its parent, and the parents', must be as durable as what goes into it.
+  if (made && options.durability == Durability::kDisk && syncfs(handle.get()) != 0) {
+    return ErrnoStatus(errno, "sync the file system", root);
+  }
+  struct stat info;
+  if (fstat(handle.get(), &info) != 0) return ErrnoStatus(errno, "look at", root);
+  FileStoreOptions chosen = options;
+  if (chosen.parallelism == 0) chosen.parallelism = std::min(DefaultThreadCount(), kMostByDefault);
+  return std::make_unique<FileStore>(root, std::move(handle), info.st_dev, chosen);
 }
 
 }  // namespace tessera::store

@@ -47,6 +47,7 @@ class ForwardingStore : public KvStore {
                                               std::stop_token stop) override {
     return base_.List(prefix, std::move(stop));
   }
+  absl::Status Flush(std::stop_token stop) override { return base_.Flush(std::move(stop)); }
   std::string Describe(std::string_view key) const override { return base_.Describe(key); }
 
  protected:

@@ -1,9 +1,12 @@
 #include "tessera/store/kv_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "tessera/core/status.h"
+#include "tessera/core/thread_pool.h"
+#include "tessera/store/concurrent.h"
 
 namespace tessera::store {
 namespace {
@@ -52,16 +55,14 @@ absl::StatusOr<ValueInfo> KvStore::ReadAll(std::string_view key, std::span<std::
   return CopiedTo(target, std::move(result));
 }
 
+absl::Status KvStore::Flush(std::stop_token) { return absl::OkStatus(); }
+
 absl::StatusOr<std::vector<ReadResult>> KvStore::ReadMany(std::span<const ReadRequest> requests,
                                                           std::stop_token stop) {
-  std::vector<ReadResult> results;
-  results.reserve(requests.size());
-  for (const ReadRequest& request : requests) {
-    if (stop.stop_requested()) return Cancelled("stopped before reading '", request.key, "'");
-    TESSERA_ASSIGN_OR_RETURN(ReadResult result, Read(request.key, request.range, stop));
-    results.push_back(std::move(result));
-  }
-  return results;
+  if (requests.size() <= 1) return ReadOneByOne(*this, requests, std::move(stop));
+  const int width = static_cast<int>(std::min<size_t>(requests.size(), kMostRequestsAtOnce));
+  ThreadPool pool(width);
+  return ReadManyOn(pool, width, *this, requests, std::move(stop));
 }
 
 }  // namespace tessera::store

@@ -102,7 +102,9 @@ class KvStore {
   virtual absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
                                             std::stop_token stop = {});
 
-  // results[i] is that of requests[i].  Stores that can fetch several at once do so here.
+  // results[i] is that of requests[i].  The first error ends the call.  Requests run at once, by
+  // default up to 64 on threads of this call, so that latency is paid once and not per request;
+  // concurrent.h has the other ways.
   virtual absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
                                                            std::stop_token stop = {});
 
@@ -123,6 +125,12 @@ class KvStore {
   // The keys that begin with `prefix`, in byte order, with the sizes of their values.
   virtual absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                                       std::stop_token stop = {}) = 0;
+
+  // Returns once everything that was written and deleted through this store so far is durable.
+  // Only a store whose writes return before they are (FileStore with Durability::kKernel) has
+  // anything to do here.  After an error some of it may be lost, and a second Flush that succeeds
+  // does not bring it back: what was written since the last good one is to be written again.
+  virtual absl::Status Flush(std::stop_token stop = {});
 
   // Where the key is, for messages: a path or a URL.
   virtual std::string Describe(std::string_view key) const = 0;

@@ -5,6 +5,7 @@
 
 #include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
+#include "tessera/store/concurrent.h"
 #include "tessera/store/key.h"
 
 namespace tessera::store {
@@ -23,6 +24,11 @@ class MemoryStore final : public KvStore {
     // A slice shares the value's memory, so ReadInto and ReadAll copy once as they are.
     return ReadResult{found->second.bytes.Slice(part->offset, part->length),
                       found->second.generation, found->second.bytes.size()};
+  }
+
+  absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
+                                                   std::stop_token stop) override {
+    return ReadOneByOne(*this, requests, std::move(stop));
   }
 
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,

@@ -16,6 +16,7 @@
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/conformance.h"
 #include "tessera/store/testing/fault_store.h"
+#include "tessera/store/testing/temporary_folder.h"
 #include "tessera/store/wrappers.h"
 
 namespace tessera::store {
@@ -33,24 +34,11 @@ using ::testing::IsEmpty;
 using testing::KvStoreConformance;
 using testing::MakerName;
 using testing::StoreMaker;
+using testing::TemporaryFolder;
 
 std::span<const std::byte> AsBytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
-
-// A directory that goes away with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tessera-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // Keeps what a wrapper needs alive as long as the wrapper.
 template <typename Owned>
@@ -64,9 +52,9 @@ class OwningStore final : public ForwardingStore {
   std::unique_ptr<KvStore> store_;
 };
 
-std::unique_ptr<KvStore> MakeFile(Durability durability) {
+std::unique_ptr<KvStore> MakeFile(const FileStoreOptions& options) {
   auto folder = std::make_unique<TemporaryFolder>();
-  auto store = OpenFileStore(folder->path().string(), {.durability = durability});
+  auto store = OpenFileStore(folder->path().string(), options);
   return std::make_unique<OwningStore<std::unique_ptr<TemporaryFolder>>>(std::move(folder),
                                                                          *std::move(store));
 }
@@ -87,8 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
     Stores, KvStoreConformance,
     ::testing::Values(
         StoreMaker{"memory", [] { return MakeMemoryStore(); }},
-        StoreMaker{"file", [] { return MakeFile(Durability::kDisk); }},
-        StoreMaker{"file_kernel", [] { return MakeFile(Durability::kKernel); }},
+        StoreMaker{"file", [] { return MakeFile({}); }},
+        StoreMaker{"file_kernel", [] { return MakeFile({.durability = Durability::kKernel}); }},
+        StoreMaker{"file_parallel",
+                   [] { return MakeFile({.parallelism = 4, .parallel_threshold = 1}); }},
         StoreMaker{
             "prefix",
             [] { return Wrapped([](KvStore& base) { return *MakePrefixStore(base, "p/q"); }); }},
@@ -220,6 +210,15 @@ TEST(RetryStoreTest, GivesUpAndDoesNotRepeatConditionalWrites) {
   EXPECT_EQ(faulty.calls(), 3);
   EXPECT_THAT(store->Write("k", AsBytes("v"), Generation::Missing()), injected);
   EXPECT_EQ(faulty.calls(), 4);
+}
+
+TEST(RetryStoreTest, DoesNotRepeatAFlush) {
+  const auto base = MakeMemoryStore();
+  FaultStore faulty(*base, {.fault = Fault::kFail, .at_call = 0, .calls = 1});
+  const auto store = MakeRetryStore(faulty);
+  EXPECT_THAT(store->Flush(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("flush")));
+  EXPECT_EQ(faulty.calls(), 1);
+  EXPECT_THAT(store->Flush(), IsOk());
 }
 
 TEST(RetryStoreTest, AStopEndsTheWaiting) {

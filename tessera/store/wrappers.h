@@ -25,7 +25,8 @@ struct RetryOptions {
 };
 
 // Repeats a call that ended with Unavailable.  A conditional write or delete is not repeated: the
-// first attempt may have taken place, and a second would then fail for the wrong reason.
+// first attempt may have taken place, and a second would then fail for the wrong reason.  Nor is a
+// flush: a second one succeeds without what the first one lost.
 std::unique_ptr<KvStore> MakeRetryStore(KvStore& base, const RetryOptions& options = {});
 
 // What went through a counting store so far.

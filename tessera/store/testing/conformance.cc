@@ -248,6 +248,16 @@ TEST_P(KvStoreConformance, KeysThatLeadOutAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("prefix '")));
 }
 
+TEST_P(KvStoreConformance, AFlushKeepsWhatWasWritten) {
+  EXPECT_THAT(store().Flush(), IsOk());
+  ASSERT_THAT(store().Write("a/b", AsBytes("1")), IsOk());
+  ASSERT_THAT(store().Write("c", AsBytes("2")), IsOk());
+  ASSERT_THAT(store().Delete("c"), IsOk());
+  EXPECT_THAT(store().Flush(), IsOk());
+  EXPECT_EQ(TextAt(store(), "a/b"), "1");
+  EXPECT_EQ(TextAt(store(), "c"), "<missing>");
+}
+
 TEST_P(KvStoreConformance, DescriptionsNameTheKey) {
   EXPECT_THAT(store().Describe("a/b"), HasSubstr("a/b"));
 }

@@ -20,7 +20,7 @@ enum class Fault {
   kFail,    // Unavailable, and nothing is done
   kDelay,   // done after `delay`
   kTear,    // a write stores the first half of its value and reports an error; others fail
-  kForget,  // a write or delete reports success, and nothing is done; others fail
+  kForget,  // a write, delete or flush reports success, and nothing is done; others fail
 };
 
 struct FaultPlan {
@@ -80,6 +80,10 @@ class FaultStore final : public ForwardingStore {
                                               std::stop_token stop) override {
     if (Strikes()) return Fails("list", prefix);
     return base().List(prefix, std::move(stop));
+  }
+  absl::Status Flush(std::stop_token stop) override {
+    if (!Strikes()) return base().Flush(std::move(stop));
+    return plan_.fault == Fault::kForget ? absl::OkStatus() : Fails("flush", "");
   }
 
  private:
