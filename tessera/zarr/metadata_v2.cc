@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
