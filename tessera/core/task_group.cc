@@ -64,6 +64,9 @@ TaskGroup::TaskGroup(ThreadPool& pool, std::stop_token stop)
 TaskGroup::~TaskGroup() {
   Cancel();
   Join().IgnoreError();
+  // A ticket may keep the state alive; an error that the caller shares must not end on its thread.
+  MutexLock lock(state_->mutex);
+  state_->first_error = absl::OkStatus();
 }
 
 void TaskGroup::Run(Task task) {
