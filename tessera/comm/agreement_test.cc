@@ -16,7 +16,6 @@ using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(StatusBytesTest, EveryCodeAndKindComesBack) {
   for (int code = 0; code <= 16; ++code) {

@@ -25,8 +25,6 @@ using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 // Bytes that tell by their values which piece they are.
 std::vector<std::byte> Pattern(uint64_t seed, size_t size) {
