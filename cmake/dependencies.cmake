@@ -14,6 +14,10 @@ pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET GLOBAL libisal)
 find_package(ZLIB REQUIRED)
 find_package(BZip2 REQUIRED)
 
+if(TESSERA_WITH_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C++ bindings are no part of MPI any more
+  find_package(MPI REQUIRED COMPONENTS CXX)
+endif()
 if(TESSERA_BUILD_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(rapidcheck CONFIG REQUIRED)

@@ -23,6 +23,14 @@ install(FILES ${PROJECT_BINARY_DIR}/tesseraConfig.cmake
               ${PROJECT_BINARY_DIR}/tesseraConfigVersion.cmake
         DESTINATION ${package_dir})
 
+# The MPI engine is a component of its own, so that who does not ask for it needs no MPI:
+# tessera::comm_mpi from find_package(tessera CONFIG COMPONENTS mpi), and tessera-mpi.pc.
+if(TESSERA_WITH_MPI)
+  install(TARGETS tessera_comm_mpi EXPORT tessera_mpi ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT tessera_mpi NAMESPACE tessera:: FILE tesseraMpiTargets.cmake
+          DESTINATION ${package_dir})
+endif()
+
 # Libraries without a pkg-config module; tessera.pc.in names them as the linker does.
 set(without_module Threads::Threads BZip2::BZip2)
 
@@ -64,3 +72,8 @@ set(pc_prefix ${CMAKE_INSTALL_PREFIX})
 cmake_path(RELATIVE_PATH pc_prefix BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pc_dir})
 configure_file(cmake/tessera.pc.in tessera.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tessera.pc DESTINATION ${pc_dir})
+if(TESSERA_WITH_MPI)
+  list(JOIN MPI_CXX_LIBRARIES " " pc_mpi_libs)
+  configure_file(cmake/tessera-mpi.pc.in tessera-mpi.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/tessera-mpi.pc DESTINATION ${pc_dir})
+endif()

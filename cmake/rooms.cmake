@@ -22,9 +22,27 @@ function(tessera_room)
   endif()
 endfunction()
 
+# What tests under mpirun run with.  Open MPI takes its options from the environment; other
+# implementations do not look at them.  The tests want more ranks than there may be cores, also as
+# root.  MPI's libraries are not instrumented: they keep memory until the end, so that leaks are not
+# looked for; and ThreadSanitizer would report races inside them, so that the tsan preset builds no
+# MPI and looks at the comm room's threads only.
+set(TESSERA_MPI_ENVIRONMENT
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_hwloc_base_binding_policy=none ASAN_OPTIONS=detect_leaks=0)
+
 # One GoogleTest binary that ctest runs whole; its JSON report is what tools/test counts.
+#
+#   tessera_test(NAME name SOURCES a.cc ... [DEPS targets ...] [RANKS count])
+#
+# With RANKS it is started by mpirun as that many processes; link tessera_comm_mpi_testing, whose
+# main() leaves one report.
 function(tessera_test)
-  cmake_parse_arguments(TEST "" "NAME" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(TEST "" "NAME;RANKS" "SOURCES;DEPS" ${ARGN})
+  set(launcher "")
+  if(TEST_RANKS)
+    set(launcher ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${TEST_RANKS})
+  endif()
   add_executable(${TEST_NAME} ${TEST_SOURCES})
   # The library is what is optimised; a test built plainly compiles twice as fast.
   target_compile_options(${TEST_NAME} PRIVATE $<$<CONFIG:Release>:-O0>)
@@ -33,6 +51,10 @@ function(tessera_test)
   target_compile_definitions(${TEST_NAME} PRIVATE
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_TESTDATA="${PROJECT_SOURCE_DIR}/testdata")
   add_test(NAME ${TEST_NAME}
-           COMMAND ${TEST_NAME} --gtest_brief=1
+           COMMAND ${launcher} $<TARGET_FILE:${TEST_NAME}> --gtest_brief=1
                    --gtest_output=json:${PROJECT_BINARY_DIR}/reports/${TEST_NAME}.json)
+  if(TEST_RANKS)
+    set_tests_properties(${TEST_NAME} PROPERTIES
+      ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}" PROCESSORS ${TEST_RANKS} TIMEOUT 600)
+  endif()
 endfunction()

@@ -26,7 +26,7 @@ if find "$prefix" -name '*_test*' -o -name CMakeLists.txt -o -name testing | gre
 fi
 
 mkdir "$work/consumer"
-cp "$source_dir/main.cc" "$source_dir/CMakeLists.txt" "$work/consumer"
+cp "$source_dir"/*.cc "$source_dir/CMakeLists.txt" "$work/consumer"
 
 cmake -S "$work/consumer" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
   -DCMAKE_PREFIX_PATH="$prefix"
@@ -40,11 +40,22 @@ read -r -a flags <<<"$package_flags"
 "$cxx" "$work/main.o" -o "$work/by_pkg_config" "${flags[@]}"
 by_pkg_config=$("$work/by_pkg_config")
 
+all_flags=("${flags[@]}")
+if [[ -f $pc_dir/tessera-mpi.pc ]]; then
+  package_flags=$(pkg-config --cflags --libs tessera-mpi)
+  read -r -a all_flags <<<"$package_flags"
+  "$cxx" -std=c++20 "$work/consumer/mpi_main.cc" -o "$work/mpi_by_pkg_config" "${all_flags[@]}"
+  for program in "$work/build/mpi_consumer" "$work/mpi_by_pkg_config"; do
+    printed=$("$program")  # without mpirun a program is its only rank
+    [[ $printed == "rank 0 of 1" ]] || fail "$program printed '$printed', not 'rank 0 of 1'"
+  done
+fi
+
 # With every object of every archive in the program, a library that tessera.pc forgot is missed
 # here and not by the first user of that object.
 mapfile -t archives < <(find "$prefix" -name 'libtessera_*.a')
 "$cxx" "$work/main.o" -o "$work/whole" \
-  -Wl,--whole-archive "${archives[@]}" -Wl,--no-whole-archive "${flags[@]}"
+  -Wl,--whole-archive "${archives[@]}" -Wl,--no-whole-archive "${all_flags[@]}"
 
 expected="2 bytes; NOT_FOUND: no step 7"
 [[ $by_cmake == "$expected" ]] || fail "with CMake it printed '$by_cmake', not '$expected'"
