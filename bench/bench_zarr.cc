@@ -3,9 +3,10 @@
 // usage: TESSERA_BENCH_DIR=DIR bench_zarr [flags of Google Benchmark]
 //
 // DIR holds arrays that zarr_tensorstore.py makes (zstd_rows, zstd_tiles, plain_rows, plain_tiles:
-// the same weights, chunks of 16 MiB) and takes those that are written here.  A round reads into
-// fresh memory, as a program that loads weights has it.  Limits do only what nobody can leave out:
-// libzstd over chunks that are in memory already, pread into the same memory, on all cores.
+// the same weights, chunks of 16 MiB) and takes those that are written here.  Limits do only what
+// nobody can leave out: libzstd over chunks that are in memory already, pread into the same memory,
+// on all cores.  A destination has been written to before, unless the case says fresh: getting
+// pages from the kernel costs as much as decoding, and is the same for everybody.
 // Counters: GB/s of decoded bytes; beside_mib, the most memory beside the destination.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -52,18 +53,19 @@ T Value(absl::StatusOr<T> result) {
   std::exit(1);
 }
 
-// Pages that nobody has touched.
-class FreshMemory {
+// Memory for a destination.
+class Destination {
  public:
-  explicit FreshMemory(size_t size) : size_(size) {
+  Destination(size_t size, bool fresh) : size_(size) {
     data_ = static_cast<std::byte*>(
         mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     TESSERA_CHECK(data_ != MAP_FAILED);
     madvise(data_, size, MADV_HUGEPAGE);
+    if (!fresh) std::memset(data_, 1, size);
   }
-  ~FreshMemory() { munmap(data_, size_); }
-  FreshMemory(const FreshMemory&) = delete;
-  FreshMemory& operator=(const FreshMemory&) = delete;
+  ~Destination() { munmap(data_, size_); }
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
 
   std::byte* data() const { return data_; }
 
@@ -90,14 +92,14 @@ void Report(benchmark::State& state, int64_t bytes, int64_t destination) {
 }
 
 void Read(benchmark::State& state, const std::string& name,
-          const std::function<Box(DimsView)>& part) {
+          const std::function<Box(DimsView)>& part, bool fresh = false) {
   const auto store = Value(store::OpenFileStore(Folder(), {.create_root = false}));
   const Array array = Value(Array::Open(*store, name));
   const Box box = part(array.metadata().shape);
   const int64_t bytes = Value(NumBytes(array.metadata().dtype, box.shape()));
   IoContext io({.budget_bytes = kBudget});
+  const Destination memory(bytes, fresh);
   for (auto _ : state) {
-    const FreshMemory memory(bytes);
     const ReadReport report =
         Value(array.Read(box, RowMajorView(memory.data(), box.shape(), 2), io));
     TESSERA_CHECK(report.absent_chunks == 0);
@@ -169,8 +171,8 @@ void LimitZstdDecode(benchmark::State& state) {
   std::vector<std::vector<char>> chunks;
   for (const fs::path& path : ChunkFiles("zstd_rows")) chunks.push_back(Contents(path));
   const size_t each = ZSTD_getFrameContentSize(chunks[0].data(), chunks[0].size());
+  const Destination memory(each * chunks.size(), false);
   for (auto _ : state) {
-    const FreshMemory memory(each * chunks.size());
     OnAllCores(chunks.size(), [&](size_t i) {
       thread_local ZSTD_DCtx* context = ZSTD_createDCtx();
       TESSERA_CHECK(ZSTD_decompressDCtx(context, memory.data() + i * each, each, chunks[i].data(),
@@ -198,8 +200,8 @@ void LimitZstdEncode(benchmark::State& state) {
 void LimitPread(benchmark::State& state) {
   const std::vector<fs::path> files = ChunkFiles("plain_rows");
   const size_t each = fs::file_size(files[0]);
+  const Destination memory(each * files.size(), false);
   for (auto _ : state) {
-    const FreshMemory memory(each * files.size());
     OnAllCores(files.size(), [&](size_t i) {
       const int file = open(files[i].c_str(), O_RDONLY);
       for (size_t done = 0; done < each;) {
@@ -242,6 +244,8 @@ BENCHMARK_CAPTURE(Read, zstd_rows, "zstd_rows", Everything) TESSERA_ROUNDS;
 BENCHMARK_CAPTURE(Read, zstd_tiles, "zstd_tiles", Everything) TESSERA_ROUNDS;
 BENCHMARK_CAPTURE(Read, plain_rows, "plain_rows", Everything) TESSERA_ROUNDS;
 BENCHMARK_CAPTURE(Read, plain_tiles, "plain_tiles", Everything) TESSERA_ROUNDS;
+BENCHMARK_CAPTURE(Read, zstd_fresh, "zstd_rows", Everything, true) TESSERA_ROUNDS;
+BENCHMARK_CAPTURE(Read, plain_fresh, "plain_rows", Everything, true) TESSERA_ROUNDS;
 BENCHMARK_CAPTURE(Read, zstd_sixteenth, "zstd_rows", Sixteenth) TESSERA_ROUNDS;
 BENCHMARK_CAPTURE(Write, zstd_rows, "zstd_rows", store::Durability::kKernel) TESSERA_ROUNDS;
 BENCHMARK_CAPTURE(Write, zstd_tiles, "zstd_tiles", store::Durability::kKernel) TESSERA_ROUNDS;
