@@ -7,7 +7,8 @@
 // nobody can leave out: libzstd over chunks that are in memory already, pread into the same memory,
 // on all cores.  A destination has been written to before, unless the case says fresh: getting
 // pages from the kernel costs as much as decoding, and is the same for everybody.
-// Counters: GB/s of decoded bytes; beside_mib, the most memory beside the destination.
+// Counters: GB/s of decoded bytes; cpu_s, processor time of all threads in one round, which a busy
+// machine disturbs less; beside_mib, the most memory beside the destination.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -85,9 +86,24 @@ int64_t PeakBytes() {
   return kilobytes << 10;
 }
 
-void Report(benchmark::State& state, int64_t bytes, int64_t destination) {
+// Processor time of all threads since construction.
+class CpuClock {
+ public:
+  double Seconds() const { return Now() - start_; }
+
+ private:
+  static double Now() {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  }
+  double start_ = Now();
+};
+
+void Report(benchmark::State& state, double cpu_seconds, int64_t bytes, int64_t destination) {
   state.counters["GB/s"] = benchmark::Counter(static_cast<double>(bytes) * 1e-9,
                                               benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["cpu_s"] = cpu_seconds;
   state.counters["beside_mib"] = static_cast<double>((PeakBytes() - destination) >> 20);
 }
 
@@ -99,12 +115,15 @@ void Read(benchmark::State& state, const std::string& name,
   const int64_t bytes = Value(NumBytes(array.metadata().dtype, box.shape()));
   IoContext io({.budget_bytes = kBudget});
   const Destination memory(bytes, fresh);
+  double cpu = 0;
   for (auto _ : state) {
+    const CpuClock clock;
     const ReadReport report =
         Value(array.Read(box, RowMajorView(memory.data(), box.shape(), 2), io));
     TESSERA_CHECK(report.absent_chunks == 0);
+    cpu = clock.Seconds();
   }
-  Report(state, bytes, bytes);
+  Report(state, cpu, bytes, bytes);
 }
 
 Box Everything(DimsView shape) { return Box::Whole(shape); }
@@ -128,15 +147,18 @@ void Write(benchmark::State& state, const std::string& name, store::Durability d
   const Array like = Value(Array::Open(*store, name));
   const std::vector<std::byte> weights = Weights(like);
   IoContext io({.budget_bytes = kBudget});
+  double cpu = 0;
   for (auto _ : state) {
     state.PauseTiming();
     TESSERA_CHECK(store->DeletePrefix("written/").ok());
     state.ResumeTiming();
+    const CpuClock clock;
     const Array array = Value(Array::Create(*store, "written", like.metadata()));
     Value(array.Write(Box::Whole(like.metadata().shape),
                       RowMajorView(weights.data(), like.metadata().shape, 2), io));
+    cpu = clock.Seconds();
   }
-  Report(state, static_cast<int64_t>(weights.size()), static_cast<int64_t>(weights.size()));
+  Report(state, cpu, static_cast<int64_t>(weights.size()), static_cast<int64_t>(weights.size()));
 }
 
 // Calls work(i) for i in [0, count) on as many threads as there are cores.
@@ -172,36 +194,44 @@ void LimitZstdDecode(benchmark::State& state) {
   for (const fs::path& path : ChunkFiles("zstd_rows")) chunks.push_back(Contents(path));
   const size_t each = ZSTD_getFrameContentSize(chunks[0].data(), chunks[0].size());
   const Destination memory(each * chunks.size(), false);
+  double cpu = 0;
   for (auto _ : state) {
+    const CpuClock clock;
     OnAllCores(chunks.size(), [&](size_t i) {
       thread_local ZSTD_DCtx* context = ZSTD_createDCtx();
       TESSERA_CHECK(ZSTD_decompressDCtx(context, memory.data() + i * each, each, chunks[i].data(),
                                         chunks[i].size()) == each);
     });
+    cpu = clock.Seconds();
   }
-  Report(state, static_cast<int64_t>(each * chunks.size()), 0);
+  Report(state, cpu, static_cast<int64_t>(each * chunks.size()), 0);
 }
 
 void LimitZstdEncode(benchmark::State& state) {
   const auto store = Value(store::OpenFileStore(Folder()));
   const std::vector<std::byte> weights = Weights(Value(Array::Open(*store, "zstd_rows")));
   constexpr size_t kChunk = 16 << 20;
+  double cpu = 0;
   for (auto _ : state) {
+    const CpuClock clock;
     OnAllCores(weights.size() / kChunk, [&](size_t i) {
       thread_local ZSTD_CCtx* context = ZSTD_createCCtx();
       thread_local std::vector<std::byte> room(ZSTD_compressBound(kChunk));
       TESSERA_CHECK(!ZSTD_isError(ZSTD_compressCCtx(context, room.data(), room.size(),
                                                     weights.data() + i * kChunk, kChunk, 1)));
     });
+    cpu = clock.Seconds();
   }
-  Report(state, static_cast<int64_t>(weights.size()), 0);
+  Report(state, cpu, static_cast<int64_t>(weights.size()), 0);
 }
 
 void LimitPread(benchmark::State& state) {
   const std::vector<fs::path> files = ChunkFiles("plain_rows");
   const size_t each = fs::file_size(files[0]);
   const Destination memory(each * files.size(), false);
+  double cpu = 0;
   for (auto _ : state) {
+    const CpuClock clock;
     OnAllCores(files.size(), [&](size_t i) {
       const int file = open(files[i].c_str(), O_RDONLY);
       for (size_t done = 0; done < each;) {
@@ -211,8 +241,9 @@ void LimitPread(benchmark::State& state) {
       }
       close(file);
     });
+    cpu = clock.Seconds();
   }
-  Report(state, static_cast<int64_t>(each * files.size()), 0);
+  Report(state, cpu, static_cast<int64_t>(each * files.size()), 0);
 }
 
 void LimitPwrite(benchmark::State& state) {
@@ -220,11 +251,13 @@ void LimitPwrite(benchmark::State& state) {
   const std::vector<std::byte> weights = Weights(Value(Array::Open(*store, "plain_rows")));
   constexpr size_t kChunk = 16 << 20;
   const fs::path folder = fs::path(Folder()) / "limit";
+  double cpu = 0;
   for (auto _ : state) {
     state.PauseTiming();
     fs::remove_all(folder);
     fs::create_directories(folder);
     state.ResumeTiming();
+    const CpuClock clock;
     OnAllCores(weights.size() / kChunk, [&](size_t i) {
       const int file = open((folder / std::to_string(i)).c_str(), O_WRONLY | O_CREAT, 0666);
       for (size_t done = 0; done < kChunk;) {
@@ -234,9 +267,10 @@ void LimitPwrite(benchmark::State& state) {
       }
       close(file);
     });
+    cpu = clock.Seconds();
   }
   fs::remove_all(folder);
-  Report(state, static_cast<int64_t>(weights.size()), 0);
+  Report(state, cpu, static_cast<int64_t>(weights.size()), 0);
 }
 
 #define TESSERA_ROUNDS ->Iterations(1)->Unit(benchmark::kMillisecond)->UseRealTime()

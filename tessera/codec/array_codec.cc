@@ -111,8 +111,8 @@ absl::Status ArrayCodec::CheckSource(const ConstStridedView& source) const {
   return InvalidArgument("bool: element ", ShapeText(*index), " is neither 0 nor 1");
 }
 
-absl::StatusOr<std::span<const std::byte>> ArrayCodec::Encode(const ConstStridedView& source,
-                                                              Scratch& scratch) const {
+absl::StatusOr<std::span<const std::byte>> ArrayCodec::Arrange(const ConstStridedView& source,
+                                                               Scratch& scratch) const {
   TESSERA_RETURN_IF_ERROR(CheckSource(source));
   std::span<const std::byte> elements(source.data, decoded_size());
   if (!IsStoredOrder(source.strides)) {
@@ -126,7 +126,19 @@ absl::StatusOr<std::span<const std::byte>> ArrayCodec::Encode(const ConstStrided
     SwapBytes(swap_unit_, elements, swapped.data());
     elements = swapped;
   }
+  return elements;
+}
+
+absl::StatusOr<std::span<const std::byte>> ArrayCodec::Encode(const ConstStridedView& source,
+                                                              Scratch& scratch) const {
+  TESSERA_ASSIGN_OR_RETURN(const auto elements, Arrange(source, scratch));
   return chain_.Encode(elements, scratch);
+}
+
+absl::Status ArrayCodec::EncodeTo(const ConstStridedView& source, Scratch& scratch,
+                                  Sink sink) const {
+  TESSERA_ASSIGN_OR_RETURN(const auto elements, Arrange(source, scratch));
+  return chain_.EncodeTo(elements, scratch, sink);
 }
 
 absl::Status ArrayCodec::CheckPart(const Box& part, const StridedView& target) const {
@@ -156,11 +168,55 @@ absl::Status ArrayCodec::Decode(std::span<const std::byte> encoded, const Box& p
   } else {
     TESSERA_ASSIGN_OR_RETURN(const std::span<const std::byte> elements,
                              chain_.DecodeAnywhere(encoded, decoded_size(), scratch));
-    const ConstStridedView stored{elements.data(), array_.shape, stored_strides_, element_bytes_};
-    TESSERA_RETURN_IF_ERROR(CopyStrided(SubView(stored, part), target));
+    TESSERA_RETURN_IF_ERROR(Place(elements, part, target));
   }
+  return FixUp(part, target);
+}
+
+absl::Status ArrayCodec::Place(std::span<const std::byte> elements, const Box& part,
+                               const StridedView& target) const {
+  const ConstStridedView stored{elements.data(), array_.shape, stored_strides_, element_bytes_};
+  return CopyStrided(SubView(stored, part), target);
+}
+
+absl::Status ArrayCodec::FixUp(const Box& part, const StridedView& target) const {
   SwapElements(swap_unit_, target);
   return ClearStrayBits(array_.dtype, part.origin(), target);
+}
+
+// Decodes to the target, or to the scratch and from there to the target at the end.
+class ArrayCodec::PartDecoder final : public PieceDecoder {
+ public:
+  PartDecoder(const ArrayCodec& codec, const Box& part, const StridedView& target,
+              std::span<const std::byte> aside, std::unique_ptr<PieceDecoder> decoder)
+      : codec_(codec), part_(part), target_(target), aside_(aside), decoder_(std::move(decoder)) {}
+
+  absl::Status Feed(std::span<const std::byte> piece) override { return decoder_->Feed(piece); }
+
+  absl::Status Finish() override {
+    TESSERA_RETURN_IF_ERROR(decoder_->Finish());
+    if (!aside_.empty()) TESSERA_RETURN_IF_ERROR(codec_.Place(aside_, part_, target_));
+    return codec_.FixUp(part_, target_);
+  }
+
+ private:
+  const ArrayCodec& codec_;
+  const Box part_;
+  const StridedView target_;
+  const std::span<const std::byte> aside_;  // empty: decoded in place
+  const std::unique_ptr<PieceDecoder> decoder_;
+};
+
+std::unique_ptr<PieceDecoder> ArrayCodec::StartDecode(const Box& part, const StridedView& target,
+                                                      Scratch& scratch) const {
+  if (decoded_bytes_ == 0 || !CheckPart(part, target).ok()) return nullptr;
+  const bool direct = DecodesDirectly(part, target);
+  const std::span<std::byte> bytes =
+      direct ? std::span(target.data, decoded_size()) : scratch.elements.Resize(decoded_size());
+  std::unique_ptr<PieceDecoder> decoder = chain_.StartDecode(bytes);
+  if (decoder == nullptr) return nullptr;
+  const auto aside = direct ? std::span<const std::byte>() : std::span<const std::byte>(bytes);
+  return std::make_unique<PartDecoder>(*this, part, target, aside, std::move(decoder));
 }
 
 int64_t ArrayCodec::EncodeScratchBytes(const ConstStridedView& source) const {

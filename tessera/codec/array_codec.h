@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -61,6 +62,9 @@ class ArrayCodec {
   absl::StatusOr<std::span<const std::byte>> Encode(const ConstStridedView& source,
                                                     Scratch& scratch) const;
 
+  // The same, handed on piece by piece.
+  absl::Status EncodeTo(const ConstStridedView& source, Scratch& scratch, Sink sink) const;
+
   // Decodes the array and copies its `part` to `target`, which has the part's shape.  Goes straight
   // to the target when the part is the whole array and the target lies as the bytes are stored;
   // without compression only the part is copied.  DataLoss when the bytes are damaged or too few or
@@ -69,6 +73,12 @@ class ArrayCodec {
   absl::Status Decode(std::span<const std::byte> encoded, const Box& part,
                       const StridedView& target, Scratch& scratch) const;
 
+  // A decoder of pieces, which does what Decode does; null when the codecs want all bytes at once,
+  // or the request is one that Decode refuses.  Target and scratch, which nobody else may use
+  // meanwhile, outlive it.
+  std::unique_ptr<PieceDecoder> StartDecode(const Box& part, const StridedView& target,
+                                            Scratch& scratch) const;
+
   // The most bytes that `scratch` grows to, for a byte budget.
   int64_t EncodeScratchBytes(const ConstStridedView& source) const;
   int64_t DecodeScratchBytes(const Box& part, const StridedView& target) const;
@@ -76,6 +86,8 @@ class ArrayCodec {
   int64_t MostDecodeScratchBytes() const;
 
  private:
+  class PartDecoder;
+
   ArrayCodec() = default;
 
   size_t decoded_size() const { return static_cast<size_t>(decoded_bytes_); }
@@ -83,6 +95,14 @@ class ArrayCodec {
   // True when index for index the strides are those of the stored bytes.
   bool IsStoredOrder(DimsView strides) const;
   bool DecodesDirectly(const Box& part, const StridedView& target) const;
+  // From memory as it is to bytes in stored order, in scratch.elements where they need to move.
+  absl::StatusOr<std::span<const std::byte>> Arrange(const ConstStridedView& source,
+                                                     Scratch& scratch) const;
+  // From bytes in stored order to the target.
+  absl::Status Place(std::span<const std::byte> elements, const Box& part,
+                     const StridedView& target) const;
+  // Makes what was put into the target elements as memory has them.
+  absl::Status FixUp(const Box& part, const StridedView& target) const;
   absl::Status CheckSource(const ConstStridedView& source) const;
   absl::Status CheckPart(const Box& part, const StridedView& target) const;
 

@@ -12,8 +12,22 @@
 #include "absl/status/statusor.h"
 #include "tessera/codec/spec.h"
 #include "tessera/core/buffer.h"
+#include "tessera/core/pieces.h"
+#include "tessera/core/status.h"
 
 namespace tessera::codec {
+
+// Decodes what comes in pieces.  Used by one thread at a time; its target outlives it.
+class PieceDecoder {
+ public:
+  virtual ~PieceDecoder() = default;
+
+  // The next encoded bytes.  DataLoss as soon as they cannot be right.
+  virtual absl::Status Feed(std::span<const std::byte> piece) = 0;
+
+  // After the last piece.  DataLoss when there should have been more.
+  virtual absl::Status Finish() = 0;
+};
 
 // Thread-safe: holds only its settings.
 class BytesCodec {
@@ -32,6 +46,15 @@ class BytesCodec {
   // Fills `encoded`, whose size is then that of the result.  InvalidArgument when the format
   // cannot hold that much.  REQUIRES: `data` does not lie in `encoded`.
   virtual absl::Status Encode(std::span<const std::byte> data, Buffer& encoded) const = 0;
+
+  // The same in pieces of about kPieceBytes where the codec can, else in one; `room` holds them.
+  virtual absl::Status EncodeTo(std::span<const std::byte> data, Buffer& room, Sink sink) const {
+    TESSERA_RETURN_IF_ERROR(Encode(data, room));
+    return sink(room.span());
+  }
+
+  // A decoder of pieces, which fills `target` as Decode does; null when the codec has none.
+  virtual std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte>) const { return nullptr; }
 
   // Fills `target`, whose size is that of the decoded data.  Never writes past it.  DataLoss when
   // `encoded` is damaged, holds other than target.size() bytes, or has anything after its end.

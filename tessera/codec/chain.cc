@@ -95,6 +95,21 @@ absl::StatusOr<std::span<const std::byte>> Chain::Encode(std::span<const std::by
   return data;
 }
 
+absl::Status Chain::EncodeTo(std::span<const std::byte> data, Scratch& scratch, Sink sink) const {
+  if (codecs_.empty()) return sink(data);
+  Turns turns(scratch);
+  for (size_t i = 0; i + 1 < codecs_.size(); ++i) {
+    TESSERA_RETURN_IF_ERROR(codecs_[i]->Encode(data, turns.out()));
+    data = turns.out().span();
+    turns.Next();
+  }
+  return codecs_.back()->EncodeTo(data, turns.out(), sink);
+}
+
+std::unique_ptr<PieceDecoder> Chain::StartDecode(std::span<std::byte> target) const {
+  return codecs_.size() == 1 ? codecs_[0]->StartDecode(target) : nullptr;
+}
+
 absl::StatusOr<std::span<const std::byte>> Chain::DecodeToFirst(std::span<const std::byte> encoded,
                                                                 size_t decoded,
                                                                 Scratch& scratch) const {

@@ -39,6 +39,12 @@ class Chain {
   absl::StatusOr<std::span<const std::byte>> Encode(std::span<const std::byte> data,
                                                     Scratch& scratch) const;
 
+  // The same, handed on piece by piece.
+  absl::Status EncodeTo(std::span<const std::byte> data, Scratch& scratch, Sink sink) const;
+
+  // A decoder of pieces; null unless there is one codec and it has one.
+  std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte> target) const;
+
   // Fills `target`, whose size is that of the decoded data, without touching `scratch` when there
   // is one codec.  Between two codecs the data may be no larger than MostAccepted.
   absl::Status Decode(std::span<const std::byte> encoded, std::span<std::byte> target,

@@ -1,3 +1,5 @@
+// For the parameters that keep buffers where they are; they are set through plain functions.
+#define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -6,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tessera/codec/makers.h"
 #include "tessera/core/status.h"
@@ -51,6 +54,87 @@ size_t MostInFrame(std::span<const std::byte> frame) {
   return most;
 }
 
+// Sets what a library of another version may lack; without it the result is the same, with one
+// more copy.
+void TryParameter(ZSTD_CCtx& context, ZSTD_cParameter parameter, int value) {
+  ZSTD_CCtx_setParameter(&context, parameter, value);
+}
+
+absl::Status ZstdDataLoss(size_t error, size_t expected) {
+  if (ZSTD_getErrorCode(error) == ZSTD_error_dstSize_tooSmall) {
+    return DataLoss("zstd: more than the ", expected, " bytes expected");
+  }
+  return DataLoss("zstd: ", ZSTD_getErrorName(error));
+}
+
+// What the header at the front of a frame tells.  Frames of before version 0.8 and those that only
+// hold a user's data are refused: no writer of arrays makes them.
+absl::StatusOr<std::optional<size_t>> ReadHeader(std::span<const std::byte> encoded) {
+  constexpr unsigned char kMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
+  const uint64_t declared = ZSTD_getFrameContentSize(encoded.data(), encoded.size());
+  if (declared == ZSTD_CONTENTSIZE_ERROR ||
+      std::memcmp(encoded.data(), kMagic, sizeof(kMagic)) != 0) {
+    return DataLoss("zstd: the data has no frame header");
+  }
+  if (declared == ZSTD_CONTENTSIZE_UNKNOWN) return std::nullopt;
+  return declared;
+}
+
+absl::Status CheckDeclared(const std::optional<size_t>& declared, size_t expected) {
+  if (declared.value_or(expected) == expected) return absl::OkStatus();
+  return DataLoss("zstd: the frame holds ", *declared, " bytes, expected ", expected);
+}
+
+// Decodes straight into the target, which serves as the window.
+class ZstdPieceDecoder final : public PieceDecoder {
+ public:
+  // Null when this version of the library would keep a window of its own, as large as a hostile
+  // header says.
+  static std::unique_ptr<PieceDecoder> Start(std::span<std::byte> target) {
+    constexpr int kMostWindowLog = 31;
+    std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+    TESSERA_CHECK(context != nullptr);
+    if (ZSTD_isError(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_stableOutBuffer, 1)) ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMostWindowLog))) {
+      return nullptr;
+    }
+    return std::unique_ptr<PieceDecoder>(new ZstdPieceDecoder(std::move(context), target));
+  }
+
+  absl::Status Feed(std::span<const std::byte> piece) override {
+    if (piece.empty()) return absl::OkStatus();
+    if (!started_) {
+      // The first piece holds the header, which is 18 bytes at the most, or all there is.
+      TESSERA_ASSIGN_OR_RETURN(const auto declared, ReadHeader(piece));
+      TESSERA_RETURN_IF_ERROR(CheckDeclared(declared, output_.size));
+      started_ = true;
+    }
+    ZSTD_inBuffer input{piece.data(), piece.size(), 0};
+    while (input.pos < input.size) {
+      if (ended_) return DataLoss("zstd: ", input.size - input.pos, " bytes follow the frame");
+      const size_t left = ZSTD_decompressStream(context_.get(), &output_, &input);
+      if (ZSTD_isError(left)) return ZstdDataLoss(left, output_.size);
+      ended_ = left == 0;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() override {
+    if (!ended_) return DataLoss("zstd: the data ends within its frame");
+    if (output_.pos == output_.size) return absl::OkStatus();
+    return DataLoss("zstd: decoded ", output_.pos, " bytes, expected ", output_.size);
+  }
+
+ private:
+  ZstdPieceDecoder(std::unique_ptr<ZSTD_DCtx, FreeContext> context, std::span<std::byte> target)
+      : context_(std::move(context)), output_{target.data(), target.size(), 0} {}
+
+  const std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
+  ZSTD_outBuffer output_;
+  bool started_ = false;
+  bool ended_ = false;
+};
+
 class ZstdCodec final : public BytesCodec {
  public:
   explicit ZstdCodec(const ZstdSpec& spec) : spec_(spec) {}
@@ -60,10 +144,7 @@ class ZstdCodec final : public BytesCodec {
   size_t MostEncoded(size_t decoded) const override { return ZSTD_compressBound(decoded); }
 
   absl::Status Encode(std::span<const std::byte> data, Buffer& encoded) const override {
-    ZSTD_CCtx& context = ThreadCompressor();
-    ZSTD_CCtx_reset(&context, ZSTD_reset_session_and_parameters);
-    ZSTD_CCtx_setParameter(&context, ZSTD_c_compressionLevel, spec_.level);
-    ZSTD_CCtx_setParameter(&context, ZSTD_c_checksumFlag, spec_.checksum ? 1 : 0);
+    ZSTD_CCtx& context = Compressor();
     const std::span<std::byte> target = encoded.Resize(MostEncoded(data.size()));
     const size_t size =
         ZSTD_compress2(&context, target.data(), target.size(), data.data(), data.size());
@@ -72,12 +153,30 @@ class ZstdCodec final : public BytesCodec {
     return absl::OkStatus();
   }
 
+  absl::Status EncodeTo(std::span<const std::byte> data, Buffer& room, Sink sink) const override {
+    ZSTD_CCtx& context = Compressor();
+    // The data stays where it is until the end, so it need not be copied to a window.
+    TryParameter(context, ZSTD_c_stableInBuffer, 1);
+    ZSTD_CCtx_setPledgedSrcSize(&context, data.size());
+    const std::span<std::byte> piece = room.Resize(kPieceBytes);
+    ZSTD_inBuffer input{data.data(), data.size(), 0};
+    for (size_t left = 1; left != 0;) {
+      ZSTD_outBuffer output{piece.data(), piece.size(), 0};
+      left = ZSTD_compressStream2(&context, &output, &input, ZSTD_e_end);
+      if (ZSTD_isError(left)) return Internal("zstd: ", ZSTD_getErrorName(left));
+      TESSERA_RETURN_IF_ERROR(sink(piece.first(output.pos)));
+    }
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte> target) const override {
+    return ZstdPieceDecoder::Start(target);
+  }
+
   absl::Status Decode(std::span<const std::byte> encoded,
                       std::span<std::byte> target) const override {
     TESSERA_ASSIGN_OR_RETURN(const std::optional<size_t> declared, DeclaredSize(encoded));
-    if (declared.value_or(target.size()) != target.size()) {
-      return DataLoss("zstd: the frame holds ", *declared, " bytes, expected ", target.size());
-    }
+    TESSERA_RETURN_IF_ERROR(CheckDeclared(declared, target.size()));
     TESSERA_ASSIGN_OR_RETURN(const size_t size, DecodeInto(encoded, target));
     if (size == target.size()) return absl::OkStatus();
     return DataLoss("zstd: decoded ", size, " bytes, expected ", target.size());
@@ -97,21 +196,23 @@ class ZstdCodec final : public BytesCodec {
   }
 
  private:
-  // What the header of the one frame tells.  Frames of before version 0.8 and those that only hold
-  // a user's data are refused: no writer of arrays makes them.
+  // This thread's, set up anew.
+  ZSTD_CCtx& Compressor() const {
+    ZSTD_CCtx& context = ThreadCompressor();
+    ZSTD_CCtx_reset(&context, ZSTD_reset_session_and_parameters);
+    ZSTD_CCtx_setParameter(&context, ZSTD_c_compressionLevel, spec_.level);
+    ZSTD_CCtx_setParameter(&context, ZSTD_c_checksumFlag, spec_.checksum ? 1 : 0);
+    return context;
+  }
+
+  // Of the one frame that `encoded` must be.
   static absl::StatusOr<std::optional<size_t>> DeclaredSize(std::span<const std::byte> encoded) {
-    constexpr unsigned char kMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
-    const uint64_t declared = ZSTD_getFrameContentSize(encoded.data(), encoded.size());
-    if (declared == ZSTD_CONTENTSIZE_ERROR ||
-        std::memcmp(encoded.data(), kMagic, sizeof(kMagic)) != 0) {
-      return DataLoss("zstd: the data has no frame header");
-    }
+    TESSERA_ASSIGN_OR_RETURN(const std::optional<size_t> declared, ReadHeader(encoded));
     const size_t frame = ZSTD_findFrameCompressedSize(encoded.data(), encoded.size());
     if (ZSTD_isError(frame)) return DataLoss("zstd: ", ZSTD_getErrorName(frame));
     if (frame != encoded.size()) {
       return DataLoss("zstd: ", encoded.size() - frame, " bytes follow the frame");
     }
-    if (declared == ZSTD_CONTENTSIZE_UNKNOWN) return std::nullopt;
     return declared;
   }
 
@@ -121,11 +222,8 @@ class ZstdCodec final : public BytesCodec {
                                            std::span<std::byte> target) {
     const size_t size = ZSTD_decompressDCtx(&ThreadDecompressor(), target.data(), target.size(),
                                             encoded.data(), encoded.size());
-    if (!ZSTD_isError(size)) return size;
-    if (ZSTD_getErrorCode(size) == ZSTD_error_dstSize_tooSmall) {
-      return DataLoss("zstd: more than the ", target.size(), " bytes expected");
-    }
-    return DataLoss("zstd: ", ZSTD_getErrorName(size));
+    if (ZSTD_isError(size)) return ZstdDataLoss(size, target.size());
+    return size;
   }
 
   const ZstdSpec spec_;

@@ -118,21 +118,21 @@ absl::Status ReadFully(const FileHandle& file, uint64_t offset, std::span<std::b
   return absl::OkStatus();
 }
 
-absl::Status WriteFully(const FileHandle& file, std::span<const std::byte> data,
-                        WriteBack write_back, const std::string& shown) {
-  const bool at_once = write_back == WriteBack::kAtOnce;
-  off_t offset = 0;
+absl::Status FileAppender::Append(std::span<const std::byte> data) {
+  const bool at_once = write_back_ == WriteBack::kAtOnce;
   while (!data.empty()) {
-    const ssize_t count = write(file.get(), data.data(),
+    const ssize_t count = write(file_.get(), data.data(),
                                 std::min(data.size(), at_once ? kWriteBackBlock : kMostAtOnce));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ErrnoStatus(errno, "write", shown);
+    if (count < 0) return ErrnoStatus(errno, "write", shown_);
     data = data.subspan(static_cast<size_t>(count));
-    // Only a hint: whether it succeeds is the later sync's to tell.  The last block has that sync.
-    if (at_once && !data.empty()) {
-      sync_file_range(file.get(), offset, count, SYNC_FILE_RANGE_WRITE);
+    written_ += static_cast<uint64_t>(count);
+    // Only a hint: whether it succeeds is the later sync's to tell.
+    if (at_once && written_ - pushed_ >= kWriteBackBlock) {
+      sync_file_range(file_.get(), static_cast<off64_t>(pushed_),
+                      static_cast<off64_t>(written_ - pushed_), SYNC_FILE_RANGE_WRITE);
+      pushed_ = written_;
     }
-    offset += count;
   }
   return absl::OkStatus();
 }

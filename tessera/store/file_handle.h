@@ -55,9 +55,21 @@ enum class WriteBack {
   kAtOnce,  // begins while the rest is written, so that a sync at the end waits for less
 };
 
-// Appends to a file that was just made.
-absl::Status WriteFully(const FileHandle& file, std::span<const std::byte> data,
-                        WriteBack write_back, const std::string& shown);
+// Writes a file that was just made from its start to its end.  The handle must outlive it.
+class FileAppender {
+ public:
+  FileAppender(const FileHandle& file, WriteBack write_back, std::string shown)
+      : file_(file), write_back_(write_back), shown_(std::move(shown)) {}
+
+  absl::Status Append(std::span<const std::byte> data);
+
+ private:
+  const FileHandle& file_;
+  const WriteBack write_back_;
+  const std::string shown_;
+  uint64_t written_ = 0;
+  uint64_t pushed_ = 0;  // what the kernel was asked to begin with
+};
 absl::Status Sync(const FileHandle& file, const std::string& shown);
 
 }  // namespace tessera::store

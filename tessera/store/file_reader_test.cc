@@ -121,7 +121,7 @@ TEST(FileReaderTest, AFileThatEndsEarlyIsDataLoss) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "f").string();
   const FileHandle file(open(path.c_str(), O_RDWR | O_CREAT, 0600));
-  ASSERT_THAT(WriteFully(file, Pattern(kLarge - 1), WriteBack::kLater, path), IsOk());
+  ASSERT_THAT(FileAppender(file, WriteBack::kLater, path).Append(Pattern(kLarge - 1)), IsOk());
   std::vector<std::byte> target(kLarge);
   FileReader reader(4, 1, 1);
   EXPECT_THAT(reader.Read(file, 0, target, path, {}),

@@ -144,6 +144,24 @@ class FileStore final : public KvStore {
     return Fill(key, ByteRange::AtMost(target.size()), target, std::move(stop));
   }
 
+  absl::StatusOr<ValueInfo> ReadPieces(std::string_view key, const ByteRange& range,
+                                       std::span<std::byte> room, Sink sink,
+                                       std::stop_token stop) override {
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
+    if (!file.valid()) return ValueInfo{};
+    const auto part = Resolve(range, SizeOf(info));
+    if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    for (uint64_t done = 0; done < part->length;) {
+      if (stop.stop_requested()) return Cancelled(Describe(key), ": stopped while reading");
+      const auto piece = room.first(std::min<uint64_t>(room.size(), part->length - done));
+      TESSERA_RETURN_IF_ERROR(ReadFully(file, part->offset + done, piece, Describe(key)));
+      TESSERA_RETURN_IF_ERROR(sink(piece));
+      done += piece.size();
+    }
+    return ValueInfo{GenerationOf(info), SizeOf(info)};
+  }
+
   absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
                                                    std::stop_token stop) override {
     if (requests.size() <= 1) return ReadOneByOne(*this, requests, std::move(stop));
@@ -152,14 +170,23 @@ class FileStore final : public KvStore {
 
   absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                    const std::optional<Generation>& if_generation,
-                                   std::stop_token) override {
+                                   std::stop_token stop) override {
+    TESSERA_ASSIGN_OR_RETURN(ValueInfo written, WritePieces(
+                                                    key, [&](Sink sink) { return sink(value); },
+                                                    if_generation, std::move(stop)));
+    return std::move(written.generation);
+  }
+
+  absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer producer,
+                                        const std::optional<Generation>& if_generation,
+                                        std::stop_token) override {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     const auto [folder, name] = SplitKey(key);
     TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
                              MakeDirectories(handle_, folder, ToDisk(), Describe(key)));
     if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
-    return Replace(directory, std::string(name), value, Describe(key));
+    return Replace(directory, std::string(name), producer, Describe(key));
   }
 
   absl::Status Delete(std::string_view key, const std::optional<Generation>& if_generation,
@@ -257,8 +284,8 @@ class FileStore final : public KvStore {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Generation> Replace(const FileHandle& directory, const std::string& name,
-                                     std::span<const std::byte> value, const std::string& shown) {
+  absl::StatusOr<ValueInfo> Replace(const FileHandle& directory, const std::string& name,
+                                    Producer producer, const std::string& shown) {
     // The name stays within what file systems take, and no two writers share one.
     static std::atomic<uint64_t> counter{0};
     TemporaryFile temporary(directory, Concat(name.substr(0, 180), kTemporaryMark, getpid(), "-",
@@ -267,8 +294,9 @@ class FileStore final : public KvStore {
         const FileHandle file,
         OpenBeneath(directory, temporary.name(), O_WRONLY | O_CREAT | O_EXCL, shown));
     if (!file.valid()) return Internal(shown, ": the directory is gone");
+    FileAppender appender(file, ToDisk() ? WriteBack::kAtOnce : WriteBack::kLater, shown);
     TESSERA_RETURN_IF_ERROR(
-        WriteFully(file, value, ToDisk() ? WriteBack::kAtOnce : WriteBack::kLater, shown));
+        producer([&](std::span<const std::byte> piece) { return appender.Append(piece); }));
     struct stat info;
     if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "look at", shown);
     if (SyncsNow(info)) TESSERA_RETURN_IF_ERROR(Sync(file, shown));
@@ -277,7 +305,7 @@ class FileStore final : public KvStore {
     }
     temporary.Keep();
     TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, shown));
-    return GenerationOf(info);
+    return ValueInfo{GenerationOf(info), SizeOf(info)};
   }
 
   absl::Status SyncDirectory(const FileHandle& directory, const std::string& shown) {

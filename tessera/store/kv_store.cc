@@ -55,6 +55,28 @@ absl::StatusOr<ValueInfo> KvStore::ReadAll(std::string_view key, std::span<std::
   return CopiedTo(target, std::move(result));
 }
 
+absl::StatusOr<ValueInfo> KvStore::ReadPieces(std::string_view key, const ByteRange& range,
+                                              std::span<std::byte>, Sink sink,
+                                              std::stop_token stop) {
+  TESSERA_ASSIGN_OR_RETURN(const ReadResult result, Read(key, range, std::move(stop)));
+  if (!result.value.has_value()) return ValueInfo{};
+  TESSERA_RETURN_IF_ERROR(sink(result.value->span()));
+  return ValueInfo{result.generation, result.size};
+}
+
+absl::StatusOr<ValueInfo> KvStore::WritePieces(std::string_view key, Producer producer,
+                                               const std::optional<Generation>& if_generation,
+                                               std::stop_token stop) {
+  std::vector<std::byte> value;
+  TESSERA_RETURN_IF_ERROR(producer([&](std::span<const std::byte> piece) {
+    value.insert(value.end(), piece.begin(), piece.end());
+    return absl::OkStatus();
+  }));
+  TESSERA_ASSIGN_OR_RETURN(Generation generation,
+                           Write(key, value, if_generation, std::move(stop)));
+  return ValueInfo{std::move(generation), value.size()};
+}
+
 absl::Status KvStore::Flush(std::stop_token) { return absl::OkStatus(); }
 
 absl::StatusOr<std::vector<ReadResult>> KvStore::ReadMany(std::span<const ReadRequest> requests,

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/core/bytes.h"
+#include "tessera/core/pieces.h"
 
 namespace tessera::store {
 
@@ -102,6 +103,13 @@ class KvStore {
   virtual absl::StatusOr<ValueInfo> ReadAll(std::string_view key, std::span<std::byte> target,
                                             std::stop_token stop = {});
 
+  // Hands the bytes of the range to `sink` in pieces of at most room.size(), read into `room` one
+  // after the other, or all at once where the store has or gets them so.  Errors of the sink are
+  // passed on.  Missing as with ReadInto.
+  virtual absl::StatusOr<ValueInfo> ReadPieces(std::string_view key, const ByteRange& range,
+                                               std::span<std::byte> room, Sink sink,
+                                               std::stop_token stop = {});
+
   // results[i] is that of requests[i].  The first error ends the call.  Requests run at once, by
   // default up to 64 on threads of this call, so that latency is paid once and not per request;
   // concurrent.h has the other ways.
@@ -113,6 +121,12 @@ class KvStore {
   virtual absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte> value,
                                            const std::optional<Generation>& if_generation = {},
                                            std::stop_token stop = {}) = 0;
+
+  // As Write, with a value that is made while it is written.  When `producer` fails, its error is
+  // passed on and the old value stays.
+  virtual absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer producer,
+                                                const std::optional<Generation>& if_generation = {},
+                                                std::stop_token stop = {});
 
   // Takes the value away; a key without one is no error.  `if_generation` as in Write.
   virtual absl::Status Delete(std::string_view key,

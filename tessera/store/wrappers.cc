@@ -34,6 +34,12 @@ class PrefixStore final : public ForwardingStore {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     return base().ReadAll(prefix_ + std::string(key), target, std::move(stop));
   }
+  absl::StatusOr<ValueInfo> ReadPieces(std::string_view key, const ByteRange& range,
+                                       std::span<std::byte> room, Sink sink,
+                                       std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    return base().ReadPieces(prefix_ + std::string(key), range, room, sink, std::move(stop));
+  }
   absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
                                                    std::stop_token stop) override {
     std::vector<ReadRequest> below(requests.begin(), requests.end());
@@ -48,6 +54,12 @@ class PrefixStore final : public ForwardingStore {
                                    std::stop_token stop) override {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     return base().Write(prefix_ + std::string(key), value, if_generation, std::move(stop));
+  }
+  absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer producer,
+                                        const std::optional<Generation>& if_generation,
+                                        std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    return base().WritePieces(prefix_ + std::string(key), producer, if_generation, std::move(stop));
   }
   absl::Status Delete(std::string_view key, const std::optional<Generation>& if_generation,
                       std::stop_token stop) override {
@@ -170,6 +182,18 @@ class CountingStore final : public ForwardingStore {
     if (result.ok()) counts_.bytes_read += static_cast<int64_t>(result->size);
     return result;
   }
+  absl::StatusOr<ValueInfo> ReadPieces(std::string_view key, const ByteRange& range,
+                                       std::span<std::byte> room, Sink sink,
+                                       std::stop_token stop) override {
+    ++counts_.reads;
+    return base().ReadPieces(
+        key, range, room,
+        [&](std::span<const std::byte> piece) {
+          counts_.bytes_read += static_cast<int64_t>(piece.size());
+          return sink(piece);
+        },
+        std::move(stop));
+  }
   absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
                                                    std::stop_token stop) override {
     auto results = base().ReadMany(requests, std::move(stop));
@@ -184,6 +208,14 @@ class CountingStore final : public ForwardingStore {
     auto result = base().Write(key, value, if_generation, std::move(stop));
     ++counts_.writes;
     if (result.ok()) counts_.bytes_written += static_cast<int64_t>(value.size());
+    return result;
+  }
+  absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer producer,
+                                        const std::optional<Generation>& if_generation,
+                                        std::stop_token stop) override {
+    auto result = base().WritePieces(key, producer, if_generation, std::move(stop));
+    ++counts_.writes;
+    if (result.ok()) counts_.bytes_written += static_cast<int64_t>(result->size);
     return result;
   }
   absl::Status Delete(std::string_view key, const std::optional<Generation>& if_generation,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "tessera/core/mutex.h"
@@ -14,18 +15,13 @@
 namespace tessera::zarr {
 namespace {
 
-using MaybeBytes = std::optional<std::span<const std::byte>>;
-
-// Whether every element of the view is `element`, bit for bit.
-bool HoldsOnly(const ConstStridedView& view, std::span<const std::byte> element,
-               int dimension = 0) {
+bool HoldsOnlyFrom(int dimension, const ConstStridedView& view, const std::byte* data,
+                   std::span<const std::byte> element) {
   if (dimension == static_cast<int>(view.shape.size())) {
-    return std::memcmp(view.data, element.data(), element.size()) == 0;
+    return std::memcmp(data, element.data(), element.size()) == 0;
   }
-  ConstStridedView row = view;
-  for (int64_t i = 0; i < view.shape[dimension]; ++i) {
-    if (!HoldsOnly(row, element, dimension + 1)) return false;
-    row.data += view.strides[dimension];
+  for (int64_t i = 0; i < view.shape[dimension]; ++i, data += view.strides[dimension]) {
+    if (!HoldsOnlyFrom(dimension + 1, view, data, element)) return false;
   }
   return true;
 }
@@ -72,10 +68,7 @@ class ShardBuilder {
     std::memcpy(room_.data() + used_, encoded.data(), encoded.size());
     index_.Set(chunk, {used_, encoded.size()});
     used_ += encoded.size();
-    empty_ = false;
   }
-
-  bool empty() const { return empty_; }
 
   absl::StatusOr<std::span<const std::byte>> Finish(codec::Scratch& scratch) {
     TESSERA_ASSIGN_OR_RETURN(const auto index, index_.Encode(shard_.index, scratch));
@@ -91,12 +84,30 @@ class ShardBuilder {
   const std::span<std::byte> room_;
   ShardIndex index_;
   size_t used_ = 0;
-  bool empty_ = true;
 };
 
-absl::StatusOr<MaybeBytes> EncodeShard(const ShardCodec& shard, int64_t most_bytes,
-                                       const ConstStridedView& source, const FillRule& fill,
-                                       IoContext& io, Worker& worker, std::stop_token stop) {
+absl::StatusOr<std::span<const std::byte>> EncodeShard(const ShardCodec& shard, int64_t most_bytes,
+                                                       const ConstStridedView& source,
+                                                       const FillRule& fill, IoContext& io,
+                                                       Worker& worker, std::stop_token stop);
+
+// The bytes of a chunk in the memory of `source` or of `worker`.
+absl::StatusOr<std::span<const std::byte>> EncodeInMemory(const ChunkCodec& codec,
+                                                          const ConstStridedView& source,
+                                                          const FillRule& fill, IoContext& io,
+                                                          Worker& worker, std::stop_token stop) {
+  if (codec.shard != nullptr) {
+    return EncodeShard(*codec.shard, codec.most_written_bytes(),
+                       Permuted(source, codec.shard->order), fill, io, worker, std::move(stop));
+  }
+  const IoContext::ComputeSlot slot(io);
+  return codec.elements->Encode(source, worker.scratch);
+}
+
+absl::StatusOr<std::span<const std::byte>> EncodeShard(const ShardCodec& shard, int64_t most_bytes,
+                                                       const ConstStridedView& source,
+                                                       const FillRule& fill, IoContext& io,
+                                                       Worker& worker, std::stop_token stop) {
   ShardBuilder builder(shard, worker.stored.Resize(most_bytes));
   Turns turns;
   TESSERA_ASSIGN_OR_RETURN(const CellRange cells,
@@ -104,18 +115,20 @@ absl::StatusOr<MaybeBytes> EncodeShard(const ShardCodec& shard, int64_t most_byt
   ConstStridedView first = source;
   first.shape = shard.inner.shape;
   TESSERA_RETURN_IF_ERROR(
-      ForEachCell(io, cells.size(), EncodeNeed(shard.inner, first), worker.Inner(), stop,
+      ForEachCell(io, cells.size(), EncodeNeed(shard.inner, first), worker.Inner(), std::move(stop),
                   [&](int64_t i, Worker& inner, std::stop_token stopped) -> absl::Status {
-                    const Box box = CellBox(cells.at(i), shard.inner.shape, shard.shape);
-                    TESSERA_ASSIGN_OR_RETURN(
-                        const MaybeBytes encoded,
-                        EncodeChunk(shard.inner, SubView(source, box), fill, io, inner, stopped));
+                    const ConstStridedView chunk =
+                        SubView(source, CellBox(cells.at(i), shard.inner.shape, shard.shape));
+                    std::optional<std::span<const std::byte>> encoded;
+                    if (!fill.omit || !HoldsOnly(chunk, fill.element)) {
+                      TESSERA_ASSIGN_OR_RETURN(
+                          encoded, EncodeInMemory(shard.inner, chunk, fill, io, inner, stopped));
+                    }
                     TESSERA_RETURN_IF_ERROR(turns.Await(i, stopped));
                     if (encoded.has_value()) builder.Append(i, *encoded);
                     turns.Done();
                     return absl::OkStatus();
                   }));
-  if (builder.empty()) return std::nullopt;
   return builder.Finish(worker.scratch);
 }
 
@@ -147,16 +160,20 @@ absl::Status DecodeShard(const ShardCodec& shard, std::span<const std::byte> enc
 
 }  // namespace
 
-absl::StatusOr<MaybeBytes> EncodeChunk(const ChunkCodec& codec, const ConstStridedView& source,
-                                       const FillRule& fill, IoContext& io, Worker& worker,
-                                       std::stop_token stop) {
+bool HoldsOnly(const ConstStridedView& view, std::span<const std::byte> element) {
+  return HoldsOnlyFrom(0, view, view.data, element);
+}
+
+absl::Status EncodeChunk(const ChunkCodec& codec, const ConstStridedView& source,
+                         const FillRule& fill, IoContext& io, Worker& worker, std::stop_token stop,
+                         Sink sink) {
   if (codec.shard != nullptr) {
-    return EncodeShard(*codec.shard, codec.most_written_bytes(),
-                       Permuted(source, codec.shard->order), fill, io, worker, std::move(stop));
+    TESSERA_ASSIGN_OR_RETURN(const auto encoded,
+                             EncodeInMemory(codec, source, fill, io, worker, std::move(stop)));
+    return sink(encoded);
   }
   const IoContext::ComputeSlot slot(io);
-  if (fill.omit && HoldsOnly(source, fill.element)) return std::nullopt;
-  return codec.elements->Encode(source, worker.scratch);
+  return codec.elements->EncodeTo(source, worker.scratch, sink);
 }
 
 absl::Status DecodeChunk(const ChunkCodec& codec, std::span<const std::byte> encoded,

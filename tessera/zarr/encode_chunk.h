@@ -3,12 +3,12 @@
 #define TESSERA_ZARR_ENCODE_CHUNK_H_
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <stop_token>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "tessera/core/io_context.h"
+#include "tessera/core/pieces.h"
 #include "tessera/core/strided.h"
 #include "tessera/zarr/chunk_codec.h"
 #include "tessera/zarr/worker.h"
@@ -21,11 +21,14 @@ struct FillRule {
   bool omit = false;
 };
 
-// The bytes of a chunk, in the memory of `source` or of `worker`; nullopt when it is to be left
-// out.  Chunks inside of a shard are encoded in parallel and stored in C order.
-absl::StatusOr<std::optional<std::span<const std::byte>>> EncodeChunk(
-    const ChunkCodec& codec, const ConstStridedView& source, const FillRule& fill, IoContext& io,
-    Worker& worker, std::stop_token stop);
+// Whether every element of the view is `element`, bit for bit.
+bool HoldsOnly(const ConstStridedView& view, std::span<const std::byte> element);
+
+// Hands the bytes of a chunk to `sink`.  Chunks inside of a shard are encoded in parallel and
+// stored in C order; those that `fill` leaves out are missing in its index.
+absl::Status EncodeChunk(const ChunkCodec& codec, const ConstStridedView& source,
+                         const FillRule& fill, IoContext& io, Worker& worker, std::stop_token stop,
+                         Sink sink);
 
 // Fills `target`, of the chunk's shape, from a chunk that is in memory.
 absl::Status DecodeChunk(const ChunkCodec& codec, std::span<const std::byte> encoded,

@@ -151,6 +151,13 @@ class BoxReader {
 
   absl::Status ReadEncoded(const codec::ArrayCodec& codec, const StoredChunk& stored,
                            const Wanted& wanted, Worker& worker, std::stop_token stop) {
+    // A decoder of pieces costs more to set up than a small chunk to decode.
+    constexpr int64_t kLarge = 1 << 20;
+    if (codec.decoded_bytes() >= kLarge) {
+      if (auto decoder = codec.StartDecode(wanted.part, wanted.target, worker.scratch)) {
+        return ReadInPieces(codec, *decoder, stored, wanted, worker, std::move(stop));
+      }
+    }
     TESSERA_ASSIGN_OR_RETURN(const auto encoded,
                              Fetch(codec, stored, wanted, worker, std::move(stop)));
     if (!encoded.has_value()) return FillIn(stored, wanted);
@@ -160,19 +167,50 @@ class BoxReader {
                  wanted);
   }
 
+  // Decodes while reading, so that what was read is still in the cache.
+  absl::Status ReadInPieces(const codec::ArrayCodec& codec, codec::PieceDecoder& decoder,
+                            const StoredChunk& stored, const Wanted& wanted, Worker& worker,
+                            std::stop_token stop) {
+    TESSERA_ASSIGN_OR_RETURN(const store::ByteRange range, RangeOf(codec, stored, wanted));
+    uint64_t bytes = 0;
+    absl::Status decoded;
+    const auto info = store_.ReadPieces(
+        stored.key, range, worker.stored.Resize(kPieceBytes),
+        [&](std::span<const std::byte> piece) {
+          const IoContext::ComputeSlot slot(io_);
+          bytes += piece.size();
+          return decoded = decoder.Feed(piece);
+        },
+        std::move(stop));
+    if (!decoded.ok()) return Named(decoded, stored, wanted);
+    if (!info.ok()) return AsDataLoss(info.status());
+    if (info->missing()) return FillIn(stored, wanted);
+    findings_.Read(bytes);
+    const IoContext::ComputeSlot slot(io_);
+    return Named(decoder.Finish(), stored, wanted);
+  }
+
+  // Where the bytes of a chunk lie, which are not more than they can be.
+  absl::StatusOr<store::ByteRange> RangeOf(const codec::ArrayCodec& codec,
+                                           const StoredChunk& stored, const Wanted& wanted) {
+    const uint64_t most = codec.most_encoded_bytes();
+    if (!stored.extent.has_value()) return store::ByteRange::AtMost(most);
+    if (stored.extent->size <= most) {
+      return store::ByteRange{stored.extent->offset, stored.extent->size};
+    }
+    return Named(DataLoss("found ", stored.extent->size, " bytes, expected ", most, " at most"),
+                 stored, wanted);
+  }
+
   // The bytes of a chunk in the worker's memory; nullopt when there are none.
   absl::StatusOr<std::optional<std::span<const std::byte>>> Fetch(const codec::ArrayCodec& codec,
                                                                   const StoredChunk& stored,
                                                                   const Wanted& wanted,
                                                                   Worker& worker,
                                                                   std::stop_token stop) {
-    const uint64_t most = codec.most_encoded_bytes();
-    if (stored.extent.has_value() && stored.extent->size > most) {
-      return Named(DataLoss("found ", stored.extent->size, " bytes, expected ", most, " at most"),
-                   stored, wanted);
-    }
+    TESSERA_ASSIGN_OR_RETURN(const store::ByteRange range, RangeOf(codec, stored, wanted));
     const std::span<std::byte> room =
-        worker.stored.Resize(stored.extent.has_value() ? stored.extent->size : most);
+        worker.stored.Resize(range.length.value_or(codec.most_encoded_bytes()));
     const auto info = stored.extent.has_value()
                           ? store_.ReadInto(stored.key, stored.extent->offset, room, stop)
                           : store_.ReadAll(stored.key, room, stop);

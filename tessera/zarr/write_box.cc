@@ -103,16 +103,22 @@ class BoxWriter {
   absl::Status Store(const std::string& key, const ConstStridedView& chunk,
                      const std::optional<store::Generation>& if_generation, Worker& worker,
                      std::stop_token stop) {
-    const auto encoded = EncodeChunk(array_.codec(), chunk, fill_, io_, worker, stop);
-    if (!encoded.ok()) return Prefixed(encoded.status(), array_.store().Describe(key));
-    if (!encoded->has_value()) {
+    if (fill_.omit && HoldsOnly(chunk, fill_.element)) {
       TESSERA_RETURN_IF_ERROR(array_.store().Delete(key, if_generation, std::move(stop)));
       ++omitted_;
       return absl::OkStatus();
     }
-    TESSERA_RETURN_IF_ERROR(array_.store().Write(key, **encoded, if_generation, std::move(stop)));
+    absl::Status encoded;
+    const auto written = array_.store().WritePieces(
+        key,
+        [&](Sink sink) {
+          return encoded = EncodeChunk(array_.codec(), chunk, fill_, io_, worker, stop, sink);
+        },
+        if_generation, stop);
+    if (!encoded.ok()) return Prefixed(encoded, array_.store().Describe(key));
+    TESSERA_RETURN_IF_ERROR(written);
     ++chunks_;
-    bytes_ += static_cast<int64_t>((*encoded)->size());
+    bytes_ += static_cast<int64_t>(written->size);
     return absl::OkStatus();
   }
 
