@@ -38,7 +38,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kBudget = 256 << 20;
+// Of memory beside the destination.
+constexpr int64_t kBudget = 512 << 20;
 
 std::string Folder() {
   const char* folder = std::getenv("TESSERA_BENCH_DIR");

@@ -219,10 +219,16 @@ std::unique_ptr<PieceDecoder> ArrayCodec::StartDecode(const Box& part, const Str
   return std::make_unique<PartDecoder>(*this, part, target, aside, std::move(decoder));
 }
 
+size_t ArrayCodec::ArrangeScratch(const ConstStridedView& source) const {
+  return IsStoredOrder(source.strides) && swap_unit_ == 1 ? 0 : decoded_size();
+}
+
 int64_t ArrayCodec::EncodeScratchBytes(const ConstStridedView& source) const {
-  const bool in_place = IsStoredOrder(source.strides) && swap_unit_ == 1;
-  const size_t between = chain_.EncodeScratch(decoded_size());
-  return Saturated(in_place ? between : between + decoded_size());
+  return Saturated(ArrangeScratch(source) + chain_.EncodeScratch(decoded_size()));
+}
+
+int64_t ArrayCodec::EncodeToScratchBytes(const ConstStridedView& source) const {
+  return Saturated(ArrangeScratch(source) + chain_.EncodeToScratch(decoded_size()));
 }
 
 int64_t ArrayCodec::DecodeScratchBytes(const Box& part, const StridedView& target) const {

@@ -78,9 +78,11 @@ class ArrayCodec {
   // meanwhile, outlive it.
   std::unique_ptr<PieceDecoder> StartDecode(const Box& part, const StridedView& target,
                                             Scratch& scratch) const;
+  bool decodes_pieces() const { return chain_.decodes_pieces(); }
 
   // The most bytes that `scratch` grows to, for a byte budget.
   int64_t EncodeScratchBytes(const ConstStridedView& source) const;
+  int64_t EncodeToScratchBytes(const ConstStridedView& source) const;
   int64_t DecodeScratchBytes(const Box& part, const StridedView& target) const;
   // For any part and target.
   int64_t MostDecodeScratchBytes() const;
@@ -98,6 +100,7 @@ class ArrayCodec {
   // From memory as it is to bytes in stored order, in scratch.elements where they need to move.
   absl::StatusOr<std::span<const std::byte>> Arrange(const ConstStridedView& source,
                                                      Scratch& scratch) const;
+  size_t ArrangeScratch(const ConstStridedView& source) const;
   // From bytes in stored order to the target.
   absl::Status Place(std::span<const std::byte> elements, const Box& part,
                      const StridedView& target) const;

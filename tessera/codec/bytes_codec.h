@@ -53,8 +53,12 @@ class BytesCodec {
     return sink(room.span());
   }
 
+  // What EncodeTo resizes `room` to on the way.
+  virtual size_t EncodeToRoom(size_t decoded) const { return MostEncoded(decoded); }
+
   // A decoder of pieces, which fills `target` as Decode does; null when the codec has none.
   virtual std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte>) const { return nullptr; }
+  virtual bool decodes_pieces() const { return false; }
 
   // Fills `target`, whose size is that of the decoded data.  Never writes past it.  DataLoss when
   // `encoded` is damaged, holds other than target.size() bytes, or has anything after its end.

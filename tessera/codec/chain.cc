@@ -161,6 +161,16 @@ size_t Chain::EncodeScratch(size_t decoded) const {
   return sizes.sum();
 }
 
+size_t Chain::EncodeToScratch(size_t decoded) const {
+  TurnSizes sizes;
+  for (const auto& codec : codecs_) {
+    sizes.Write(codec == codecs_.back() ? codec->EncodeToRoom(decoded)
+                                        : codec->MostEncoded(decoded));
+    decoded = codec->MostEncoded(decoded);
+  }
+  return sizes.sum();
+}
+
 size_t Chain::DecodeScratch(size_t decoded) const {
   TurnSizes sizes;
   for (size_t i = codecs_.size(); i-- > 1;) {

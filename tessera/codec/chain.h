@@ -44,6 +44,7 @@ class Chain {
 
   // A decoder of pieces; null unless there is one codec and it has one.
   std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte> target) const;
+  bool decodes_pieces() const { return codecs_.size() == 1 && codecs_[0]->decodes_pieces(); }
 
   // Fills `target`, whose size is that of the decoded data, without touching `scratch` when there
   // is one codec.  Between two codecs the data may be no larger than MostAccepted.
@@ -57,6 +58,7 @@ class Chain {
 
   // The most that scratch.front and scratch.back grow to, together.
   size_t EncodeScratch(size_t decoded) const;
+  size_t EncodeToScratch(size_t decoded) const;
   size_t DecodeScratch(size_t decoded) const;
 
  private:

@@ -92,14 +92,16 @@ class ZstdPieceDecoder final : public PieceDecoder {
   // header says.
   static std::unique_ptr<PieceDecoder> Start(std::span<std::byte> target) {
     constexpr int kMostWindowLog = 31;
-    std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+    Context context = Spare() != nullptr ? std::move(Spare()) : Context(ZSTD_createDCtx());
     TESSERA_CHECK(context != nullptr);
+    ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
     if (ZSTD_isError(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_stableOutBuffer, 1)) ||
         ZSTD_isError(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMostWindowLog))) {
       return nullptr;
     }
     return std::unique_ptr<PieceDecoder>(new ZstdPieceDecoder(std::move(context), target));
   }
+  ~ZstdPieceDecoder() override { Spare() = std::move(context_); }
 
   absl::Status Feed(std::span<const std::byte> piece) override {
     if (piece.empty()) return absl::OkStatus();
@@ -126,10 +128,18 @@ class ZstdPieceDecoder final : public PieceDecoder {
   }
 
  private:
-  ZstdPieceDecoder(std::unique_ptr<ZSTD_DCtx, FreeContext> context, std::span<std::byte> target)
+  using Context = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+
+  ZstdPieceDecoder(Context context, std::span<std::byte> target)
       : context_(std::move(context)), output_{target.data(), target.size(), 0} {}
 
-  const std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
+  // The one that this thread used last; its memory is large enough to cost when got anew.
+  static Context& Spare() {
+    thread_local Context spare;
+    return spare;
+  }
+
+  Context context_;
   ZSTD_outBuffer output_;
   bool started_ = false;
   bool ended_ = false;
@@ -169,9 +179,12 @@ class ZstdCodec final : public BytesCodec {
     return absl::OkStatus();
   }
 
+  size_t EncodeToRoom(size_t) const override { return kPieceBytes; }
+
   std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte> target) const override {
     return ZstdPieceDecoder::Start(target);
   }
+  bool decodes_pieces() const override { return true; }
 
   absl::Status Decode(std::span<const std::byte> encoded,
                       std::span<std::byte> target) const override {

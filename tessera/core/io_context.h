@@ -12,8 +12,9 @@
 namespace tessera {
 
 struct IoOptions {
-  // Requests at once.  A request blocks a thread, so stores far away want many.
-  int in_flight = DefaultThreadCount();
+  // Requests at once.  A request blocks a thread, so there are more than cores: some wait for a
+  // disk while the others compute.  Stores far away want many.
+  int in_flight = 2 * DefaultThreadCount();
   // Of those, how many may compute at the same time.
   int compute = DefaultThreadCount();
   // What all of them together may hold beside their destinations.
@@ -34,7 +35,7 @@ class IoContext {
   ThreadPool& pool() { return pool_; }
   ByteBudget& budget() { return budget_; }
 
-  // Holds a core while it lives.  Whoever has one must not wait for anything.
+  // Holds a core while it lives.  Whoever has one must not wait for anything but memory.
   class ComputeSlot {
    public:
     explicit ComputeSlot(IoContext& context) : context_(context) { context_.compute_.acquire(); }

@@ -238,6 +238,8 @@ class FileStore final : public KvStore {
     return DataLoss(std::string(ErrnoStatus(errno, "sync the file system", root_).message()));
   }
 
+  bool streams() const override { return true; }
+
   std::string Describe(std::string_view key) const override { return Concat(root_, "/", key); }
 
  private:

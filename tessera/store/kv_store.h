@@ -146,6 +146,9 @@ class KvStore {
   // does not bring it back: what was written since the last good one is to be written again.
   virtual absl::Status Flush(std::stop_token stop = {});
 
+  // Whether ReadPieces and WritePieces take no memory for a value beside that of the pieces.
+  virtual bool streams() const { return false; }
+
   // Where the key is, for messages: a path or a URL.
   virtual std::string Describe(std::string_view key) const = 0;
 };

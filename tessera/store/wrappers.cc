@@ -81,6 +81,7 @@ class PrefixStore final : public ForwardingStore {
   std::string Describe(std::string_view key) const override {
     return base().Describe(prefix_ + std::string(key));
   }
+  bool streams() const override { return base().streams(); }
 
  private:
   const std::string prefix_;
@@ -232,6 +233,7 @@ class CountingStore final : public ForwardingStore {
     ++counts_.lists;
     return base().List(prefix, std::move(stop));
   }
+  bool streams() const override { return base().streams(); }
 
  private:
   void CountBytes(const ReadResult& result) {

@@ -114,21 +114,21 @@ absl::StatusOr<std::span<const std::byte>> EncodeShard(const ShardCodec& shard, 
                            CellRange::Of(Box::Whole(shard.shape), shard.inner.shape));
   ConstStridedView first = source;
   first.shape = shard.inner.shape;
-  TESSERA_RETURN_IF_ERROR(
-      ForEachCell(io, cells.size(), EncodeNeed(shard.inner, first), worker.Inner(), std::move(stop),
-                  [&](int64_t i, Worker& inner, std::stop_token stopped) -> absl::Status {
-                    const ConstStridedView chunk =
-                        SubView(source, CellBox(cells.at(i), shard.inner.shape, shard.shape));
-                    std::optional<std::span<const std::byte>> encoded;
-                    if (!fill.omit || !HoldsOnly(chunk, fill.element)) {
-                      TESSERA_ASSIGN_OR_RETURN(
-                          encoded, EncodeInMemory(shard.inner, chunk, fill, io, inner, stopped));
-                    }
-                    TESSERA_RETURN_IF_ERROR(turns.Await(i, stopped));
-                    if (encoded.has_value()) builder.Append(i, *encoded);
-                    turns.Done();
-                    return absl::OkStatus();
-                  }));
+  TESSERA_RETURN_IF_ERROR(ForEachCell(
+      io, cells.size(), InnerEncodeNeed(shard.inner, first), worker.Inner(), std::move(stop),
+      [&](int64_t i, Worker& inner, std::stop_token stopped) -> absl::Status {
+        const ConstStridedView chunk =
+            SubView(source, CellBox(cells.at(i), shard.inner.shape, shard.shape));
+        std::optional<std::span<const std::byte>> encoded;
+        if (!fill.omit || !HoldsOnly(chunk, fill.element)) {
+          TESSERA_ASSIGN_OR_RETURN(encoded,
+                                   EncodeInMemory(shard.inner, chunk, fill, io, inner, stopped));
+        }
+        TESSERA_RETURN_IF_ERROR(turns.Await(i, stopped));
+        if (encoded.has_value()) builder.Append(i, *encoded);
+        turns.Done();
+        return absl::OkStatus();
+      }));
   return builder.Finish(worker.scratch);
 }
 

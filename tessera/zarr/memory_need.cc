@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "tessera/core/pieces.h"
+
 namespace tessera::zarr {
 namespace {
 
@@ -14,6 +16,12 @@ bool IsDense(const StridedView& view) {
     expected *= view.shape[i];
   }
   return true;
+}
+
+// For a chunk as it is stored.
+int64_t StoredNeed(const codec::ArrayCodec& codec, bool streams) {
+  const int64_t most = codec.most_encoded_bytes();
+  return streams && ReadsInPieces(codec) ? std::min<int64_t>(kPieceBytes, most) : most;
 }
 
 }  // namespace
@@ -42,41 +50,55 @@ PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part, const Strid
   return run;
 }
 
-int64_t ReadNeed(const ChunkCodec& codec, const Box& part, const StridedView& target) {
-  if (codec.shard != nullptr) return MostReadNeed(codec);
+bool ReadsInPieces(const codec::ArrayCodec& codec) {
+  constexpr int64_t kLarge = 1 << 20;
+  return codec.decodes_pieces() && codec.decoded_bytes() >= kLarge;
+}
+
+int64_t ReadNeed(const ChunkCodec& codec, bool streams, const Box& part,
+                 const StridedView& target) {
+  if (codec.shard != nullptr) return MostReadNeed(codec, streams);
   if (codec.elements->plain()) {
     const PlainRun run = PlainRunOf(*codec.elements, part, target);
     return run.direct ? 0 : static_cast<int64_t>(run.length);
   }
   return SaturatingSum(
-      {codec.elements->most_encoded_bytes(), codec.elements->DecodeScratchBytes(part, target)});
+      {StoredNeed(*codec.elements, streams), codec.elements->DecodeScratchBytes(part, target)});
 }
 
-int64_t MostReadNeed(const ChunkCodec& codec) {
+int64_t MostReadNeed(const ChunkCodec& codec, bool streams) {
   if (codec.shard != nullptr) {
     // The index as stored and as decoded, and then one chunk at a time.
-    return SaturatingSum({2 * codec.shard->index_bytes(), MostReadNeed(codec.shard->inner)});
+    return SaturatingSum(
+        {2 * codec.shard->index_bytes(), MostReadNeed(codec.shard->inner, streams)});
   }
   if (codec.elements->plain()) return codec.elements->decoded_bytes();
   return SaturatingSum(
-      {codec.elements->most_encoded_bytes(), codec.elements->MostDecodeScratchBytes()});
+      {StoredNeed(*codec.elements, streams), codec.elements->MostDecodeScratchBytes()});
 }
 
-int64_t EncodeNeed(const ChunkCodec& codec, const ConstStridedView& source) {
+int64_t EncodeNeed(const ChunkCodec& codec, bool streams, const ConstStridedView& source) {
+  const int64_t value = streams ? 0 : codec.most_written_bytes();
+  if (codec.shard != nullptr) return SaturatingSum({value, InnerEncodeNeed(codec, source)});
+  return SaturatingSum({value, codec.elements->EncodeToScratchBytes(source)});
+}
+
+int64_t InnerEncodeNeed(const ChunkCodec& codec, const ConstStridedView& source) {
   if (codec.shard == nullptr) return codec.elements->EncodeScratchBytes(source);
   ConstStridedView inner = Permuted(source, codec.shard->order);
   inner.shape = codec.shard->inner.shape;
   // The shard as it grows, its index in memory and encoded, and then one chunk at a time.
   return SaturatingSum({codec.most_written_bytes(), 2 * codec.shard->index_bytes(),
-                        EncodeNeed(codec.shard->inner, inner)});
+                        InnerEncodeNeed(codec.shard->inner, inner)});
 }
 
-int64_t MostWriteNeed(const ChunkCodec& codec, DType dtype) {
+int64_t MostWriteNeed(const ChunkCodec& codec, bool streams, DType dtype) {
   const int64_t chunk_bytes = NumBytes(dtype, codec.shape).value();
   const ConstStridedView chunk =
       RowMajorView<const std::byte>(nullptr, codec.shape, DTypeBytes(dtype));
-  return SaturatingSum({chunk_bytes, codec.most_encoded_bytes(),
-                        std::max(MostReadNeed(codec), EncodeNeed(codec, chunk))});
+  // A chunk to merge is read as a whole.
+  const int64_t read = SaturatingSum({codec.most_encoded_bytes(), MostReadNeed(codec, false)});
+  return SaturatingSum({chunk_bytes, read, EncodeNeed(codec, streams, chunk)});
 }
 
 int64_t MostOver(int64_t count, int64_t bound, absl::FunctionRef<int64_t(int64_t)> need) {

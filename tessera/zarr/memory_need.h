@@ -1,4 +1,6 @@
 // How much memory beside source and target one worker takes for a chunk.
+//
+// `streams` says that the store takes none for values that come and go in pieces.
 #ifndef TESSERA_ZARR_MEMORY_NEED_H_
 #define TESSERA_ZARR_MEMORY_NEED_H_
 
@@ -24,17 +26,24 @@ PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part, const Strid
 // The sum, or the largest number where that is more.  REQUIRES: none is negative.
 int64_t SaturatingSum(std::initializer_list<int64_t> parts);
 
+// Whether a chunk is decoded while it is read.  A decoder of pieces costs more to set up than a
+// small chunk to decode.
+bool ReadsInPieces(const codec::ArrayCodec& codec);
+
 // To read this part of a chunk.
-int64_t ReadNeed(const ChunkCodec& codec, const Box& part, const StridedView& target);
+int64_t ReadNeed(const ChunkCodec& codec, bool streams, const Box& part, const StridedView& target);
 
 // To read any part of it.
-int64_t MostReadNeed(const ChunkCodec& codec);
+int64_t MostReadNeed(const ChunkCodec& codec, bool streams);
 
-// To encode a chunk from `source`, its elements where they are.
-int64_t EncodeNeed(const ChunkCodec& codec, const ConstStridedView& source);
+// To write a chunk from `source`, its elements where they are.
+int64_t EncodeNeed(const ChunkCodec& codec, bool streams, const ConstStridedView& source);
+
+// To encode it in memory, as a part of a shard.
+int64_t InnerEncodeNeed(const ChunkCodec& codec, const ConstStridedView& source);
 
 // To write any part of a chunk: it may have to be read, merged in memory and encoded.
-int64_t MostWriteNeed(const ChunkCodec& codec, DType dtype);
+int64_t MostWriteNeed(const ChunkCodec& codec, bool streams, DType dtype);
 
 // The most of need(0) to need(count - 1), or `bound` when that is too many to ask.
 int64_t MostOver(int64_t count, int64_t bound, absl::FunctionRef<int64_t(int64_t)> need);

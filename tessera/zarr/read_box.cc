@@ -151,9 +151,7 @@ class BoxReader {
 
   absl::Status ReadEncoded(const codec::ArrayCodec& codec, const StoredChunk& stored,
                            const Wanted& wanted, Worker& worker, std::stop_token stop) {
-    // A decoder of pieces costs more to set up than a small chunk to decode.
-    constexpr int64_t kLarge = 1 << 20;
-    if (codec.decoded_bytes() >= kLarge) {
+    if (ReadsInPieces(codec)) {
       if (auto decoder = codec.StartDecode(wanted.part, wanted.target, worker.scratch)) {
         return ReadInPieces(codec, *decoder, stored, wanted, worker, std::move(stop));
       }
@@ -226,7 +224,8 @@ class BoxReader {
     const auto& [index, extent] = *found;
     TESSERA_ASSIGN_OR_RETURN(const CellRange cells, CellRange::Of(wanted.part, shard.inner.shape));
     return ForEachCell(
-        io_, cells.size(), MostReadNeed(shard.inner), worker.Inner(), std::move(stop),
+        io_, cells.size(), MostReadNeed(shard.inner, store_.streams()), worker.Inner(),
+        std::move(stop),
         [&](int64_t i, Worker& inner_worker, std::stop_token stopped) -> absl::Status {
           const Dims cell = cells.at(i);
           const Wanted inner = InnerWanted(wanted, CellBox(cell, shard.inner.shape, shard.shape));
@@ -288,10 +287,11 @@ absl::StatusOr<ReadReport> Array::Read(const Box& box, const StridedView& target
   const auto wanted_of = [&](int64_t i) {
     return InnerWanted(all, CellBox(cells.at(i), metadata_.chunk_shape, metadata_.shape));
   };
-  const int64_t need = MostOver(cells.size(), MostReadNeed(codec_), [&](int64_t i) {
-    const Wanted wanted = wanted_of(i);
-    return ReadNeed(codec_, wanted.part, wanted.target);
-  });
+  const int64_t need =
+      MostOver(cells.size(), MostReadNeed(codec_, store_->streams()), [&](int64_t i) {
+        const Wanted wanted = wanted_of(i);
+        return ReadNeed(codec_, store_->streams(), wanted.part, wanted.target);
+      });
   BoxReader reader(*this, io);
   TESSERA_RETURN_IF_ERROR(
       ForEachCell(io, store_->Describe(prefix_), cells.size(), need, std::move(stop),

@@ -48,11 +48,13 @@ class BoxWriter {
   int64_t Need(const ChunkPart& chunk) const {
     const ChunkCodec& codec = array_.codec();
     if (chunk.covers_cell() && chunk.cell.shape() == codec.shape) {
-      return EncodeNeed(codec, chunk.source);
+      return EncodeNeed(codec, array_.store().streams(), chunk.source);
     }
     return MostNeed();
   }
-  int64_t MostNeed() const { return MostWriteNeed(array_.codec(), array_.metadata().dtype); }
+  int64_t MostNeed() const {
+    return MostWriteNeed(array_.codec(), array_.store().streams(), array_.metadata().dtype);
+  }
 
   WriteReport Report() const { return {chunks_, omitted_, merged_, bytes_}; }
 
