@@ -22,7 +22,8 @@ class PieceDecoder {
  public:
   virtual ~PieceDecoder() = default;
 
-  // The next encoded bytes.  DataLoss as soon as they cannot be right.
+  // The next encoded bytes; the first piece has at least 32, unless it is all there is.  DataLoss
+  // as soon as they cannot be right.
   virtual absl::Status Feed(std::span<const std::byte> piece) = 0;
 
   // After the last piece.  DataLoss when there should have been more.

@@ -8,8 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "tessera/core/testing/status_matchers.h"
+#include "tessera/store/file_store.h"
 #include "tessera/store/memory_store.h"
-#include "tessera/store/testing/fault_store.h"
+#include "tessera/store/testing/temporary_folder.h"
 #include "tessera/store/wrappers.h"
 #include "tessera/zarr/testing/random_arrays.h"
 
@@ -268,6 +269,87 @@ TEST(ArrayPropertyTest, BehavesAsAnArrayInMemory) {
     EXPECT_EQ(io.budget().in_use(), 0);
   }
 }
+
+// Chunks large enough to be decoded while they are read, in a store that streams and one that does
+// not.
+class LargeChunkTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    const auto on_disk = [&] {
+      return store::OpenFileStore(folder_.path(), {.durability = store::Durability::kKernel});
+    };
+    store_ = GetParam() ? on_disk().value() : store::MakeMemoryStore();
+    RandomArrays random(5);
+    elements_ = random.Elements(DType::kBfloat16, kShape);
+    TESSERA_ASSERT_OK_AND_ASSIGN(
+        const Array array,
+        Array::Create(*store_, "w", JaxMetadata({kShape, DType::kBfloat16}, Dims{512, 1024})));
+    TESSERA_ASSERT_OK_AND_ASSIGN(
+        const WriteReport report,
+        array.Write(Box::Whole(kShape),
+                    RowMajorView(static_cast<const std::byte*>(elements_.data()), kShape, 2), io_));
+    EXPECT_EQ(report.chunks, 4);
+  }
+
+  absl::Status Read(const Box& box, std::vector<std::byte>& memory) {
+    TESSERA_ASSIGN_OR_RETURN(const Array array, Array::Open(*store_, "w"));
+    memory.assign(NumBytes(DType::kBfloat16, box.shape()).value(), std::byte{0xEE});
+    TESSERA_ASSIGN_OR_RETURN(report_,
+                             array.Read(box, RowMajorView(memory.data(), box.shape(), 2), io_));
+    return absl::OkStatus();
+  }
+
+  const Dims kShape{1000, 2048};
+  store::testing::TemporaryFolder folder_;
+  std::unique_ptr<store::KvStore> store_;
+  IoContext io_{{.in_flight = 2, .compute = 2, .budget_bytes = 16 << 20}};
+  std::vector<std::byte> elements_;
+  ReadReport report_;
+};
+
+TEST_P(LargeChunkTest, ReadsWholeAndInPart) {
+  std::vector<std::byte> memory;
+  ASSERT_THAT(Read(Box::Whole(kShape), memory), IsOk());
+  EXPECT_EQ(memory, elements_);
+  EXPECT_EQ(report_.chunks, 4);
+  const Box part = BoxOf({500, 1000}, {100, 100});
+  ASSERT_THAT(Read(part, memory), IsOk());
+  std::vector<std::byte> expected(memory.size());
+  ASSERT_THAT(
+      CopyStrided(
+          SubView(RowMajorView(static_cast<const std::byte*>(elements_.data()), kShape, 2), part),
+          RowMajorView(expected.data(), part.shape(), 2)),
+      IsOk());
+  EXPECT_EQ(memory, expected);
+  EXPECT_EQ(report_.chunks, 4);
+}
+
+TEST_P(LargeChunkTest, NamesWhatIsDamagedAndReportsWhatIsAbsent) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const store::ReadResult chunk, store_->Read("w/0.1"));
+  const std::span<const std::byte> bytes = chunk.value->span();
+  std::vector<std::byte> memory;
+  for (const size_t length : {size_t{0}, size_t{3}, size_t{300'000}, bytes.size() - 1}) {
+    ASSERT_THAT(store_->Write("w/0.1", bytes.first(length)), IsOk());
+    EXPECT_THAT(Read(Box::Whole(kShape), memory),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("w/0.1: zstd")))
+        << length;
+  }
+  std::vector<std::byte> longer(bytes.begin(), bytes.end());
+  longer.push_back(std::byte{0});
+  ASSERT_THAT(store_->Write("w/0.1", longer), IsOk());
+  EXPECT_THAT(Read(Box::Whole(kShape), memory),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("follow the frame")));
+  longer.resize(8 << 20);
+  ASSERT_THAT(store_->Write("w/0.1", longer), IsOk());
+  EXPECT_THAT(Read(Box::Whole(kShape), memory),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("more than the")));
+  ASSERT_THAT(store_->Delete("w/0.1"), IsOk());
+  ASSERT_THAT(Read(Box::Whole(kShape), memory), IsOk());
+  EXPECT_EQ(report_.absent_chunks, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, LargeChunkTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "file" : "memory"; });
 
 // Many threads write boxes that share chunks; every element must arrive.
 TEST(ArrayPropertyTest, ConcurrentMergesLoseNothing) {

@@ -141,6 +141,60 @@ TEST_P(KvStoreConformance, AValueTooLongForItsTargetIsNotWritten) {
   EXPECT_EQ(target, "abc");
 }
 
+TEST_P(KvStoreConformance, AValueIsReadPieceByPiece) {
+  ASSERT_THAT(store().Write("a", AsBytes("0123456789")), IsOk());
+  std::byte room[4];
+  const auto read = [&](const ByteRange& range) {
+    std::string text;
+    const auto info = store().ReadPieces("a", range, room, [&](std::span<const std::byte> piece) {
+      text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+      return absl::OkStatus();
+    });
+    EXPECT_THAT(info, IsOk());
+    EXPECT_EQ(info->size, 10);
+    return text;
+  };
+  EXPECT_EQ(read({}), "0123456789");
+  EXPECT_EQ(read({3, 5}), "34567");
+  EXPECT_EQ(read(ByteRange::Last(2)), "89");
+  const auto never = [](std::span<const std::byte>) { return Internal("called"); };
+  EXPECT_THAT(store().ReadPieces("a", ByteRange::AtMost(9), room, never),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("10 bytes")));
+  EXPECT_THAT(store().ReadPieces("a", {}, room, never),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("called")));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ValueInfo none, store().ReadPieces("none", {}, room, never));
+  EXPECT_TRUE(none.missing());
+}
+
+TEST_P(KvStoreConformance, AValueIsWrittenPieceByPiece) {
+  const auto pieces = [](Sink sink) -> absl::Status {
+    for (const char* piece : {"one ", "", "two"}) TESSERA_RETURN_IF_ERROR(sink(AsBytes(piece)));
+    return absl::OkStatus();
+  };
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ValueInfo written, store().WritePieces("a/b", pieces));
+  EXPECT_EQ(written.size, 7);
+  EXPECT_EQ(TextAt(store(), "a/b"), "one two");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ReadResult read, store().Read("a/b"));
+  EXPECT_EQ(read.generation, written.generation);
+  EXPECT_THAT(store().WritePieces("a/b", pieces, Generation::Missing()),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("a/b")));
+}
+
+TEST_P(KvStoreConformance, AProducerThatFailsChangesNothing) {
+  ASSERT_THAT(store().Write("a", AsBytes("old")), IsOk());
+  const auto fails = [](Sink sink) -> absl::Status {
+    TESSERA_RETURN_IF_ERROR(sink(AsBytes("new")));
+    return DataLoss("no more");
+  };
+  EXPECT_THAT(store().WritePieces("a", fails),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no more")));
+  EXPECT_THAT(store().WritePieces("b", fails),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no more")));
+  EXPECT_EQ(TextAt(store(), "a"), "old");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto keys, store().List(""));
+  EXPECT_THAT(keys, ElementsAre(ListEntry{"a", 3}));
+}
+
 TEST_P(KvStoreConformance, ManyReadsAnswerInOrder) {
   ASSERT_THAT(store().Write("a", AsBytes("first")), IsOk());
   ASSERT_THAT(store().Write("b", AsBytes("second")), IsOk());
