@@ -2,10 +2,10 @@
 
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "tessera/codec/elements.h"
+#include "tessera/codec/transposes.h"
 #include "tessera/core/status.h"
 
 namespace tessera::codec {
@@ -15,31 +15,6 @@ constexpr int64_t kMostBytes = std::numeric_limits<int64_t>::max();
 
 int64_t Saturated(size_t bytes) {
   return bytes > static_cast<size_t>(kMostBytes) ? kMostBytes : static_cast<int64_t>(bytes);
-}
-
-absl::Status CheckPermutation(DimsView order, size_t rank) {
-  uint64_t seen = 0;
-  for (const int64_t dimension : order) {
-    if (dimension >= 0 && dimension < static_cast<int64_t>(rank)) seen |= uint64_t{1} << dimension;
-  }
-  if (order.size() == rank && std::popcount(seen) == static_cast<int>(rank)) {
-    return absl::OkStatus();
-  }
-  return InvalidArgument("transpose ", ShapeText(order), ": expected each of ", rank,
-                         " dimensions once");
-}
-
-// All transposes as one: dimension i of the stored array is dimension result[i] of the decoded one.
-absl::StatusOr<Dims> Composed(const std::vector<Dims>& transposes, size_t rank) {
-  Dims composed(rank);
-  std::iota(composed.begin(), composed.end(), 0);
-  for (const Dims& order : transposes) {
-    TESSERA_RETURN_IF_ERROR(CheckPermutation(order, rank));
-    Dims next(rank);
-    for (size_t i = 0; i < rank; ++i) next[i] = composed[static_cast<size_t>(order[i])];
-    composed = std::move(next);
-  }
-  return composed;
 }
 
 Dims StoredStrides(DimsView shape, DimsView order, int64_t element_bytes) {

@@ -11,12 +11,14 @@
 
 #include "tessera/codec/bytes_codec.h"
 #include "tessera/codec/crc32c.h"
+#include "tessera/codec/testing/sample.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
 
 namespace tessera::codec {
 namespace {
 
+using ::tessera::codec::testing::Sample;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
@@ -51,17 +53,6 @@ std::vector<NamedSpec> AllSpecs() {
     }
   }
   return specs;
-}
-
-// Looks like weights: the high byte of each pair repeats, the low one does not.
-Data Sample(size_t size) {
-  Data data(size);
-  uint32_t state = 1;
-  for (size_t i = 0; i < size; ++i) {
-    state = state * 1664525 + 1013904223;
-    data[i] = static_cast<std::byte>(i % 2 == 0 ? state >> 24 : 0x3c + (state >> 30));
-  }
-  return data;
 }
 
 // Copies of their own size, so that a read past the end shows under the sanitizer.

@@ -8,12 +8,14 @@
 
 #include "tessera/codec/array_codec.h"
 #include "tessera/codec/bytes_codec.h"
+#include "tessera/codec/testing/sample.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
 
 namespace tessera::codec {
 namespace {
 
+using ::tessera::codec::testing::Sample;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -24,16 +26,6 @@ using Span = std::span<const std::byte>;
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 // Enough for any header.
 constexpr size_t kFirst = 32;
-
-Data Sample(size_t size) {
-  Data data(size);
-  uint32_t state = 1;
-  for (size_t i = 0; i < size; ++i) {
-    state = state * 1664525 + 1013904223;
-    data[i] = static_cast<std::byte>(i % 2 == 0 ? state >> 24 : 0x3c + (state >> 30));
-  }
-  return data;
-}
 
 Data EncodedInPieces(const BytesCodec& codec, Span data) {
   Buffer room;

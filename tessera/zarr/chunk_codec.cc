@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "tessera/codec/transposes.h"
 #include "tessera/core/status.h"
 #include "tessera/zarr/chunk_grid.h"
 
@@ -15,21 +16,14 @@ Dims Permuted(DimsView dims, DimsView order) {
   return permuted;
 }
 
-// Several transposes, one after the other, as one.
-Dims Composed(const std::vector<Dims>& transposes, int rank) {
-  Dims order(rank);
-  for (int i = 0; i < rank; ++i) order[i] = i;
-  for (const Dims& next : transposes) order = Permuted(order, next);
-  return order;
-}
-
 absl::StatusOr<codec::ArrayCodec> ArrayCodecOf(const ShapeDtype& array, const ChunkCodecs& codecs) {
   return codec::ArrayCodec::Make({array, codecs.transposes, codecs.endian, codecs.compression});
 }
 
 absl::StatusOr<ShardCodec> MakeShard(const ShapeDtype& chunk, const ChunkCodecs& codecs) {
   const ShardSpec& spec = *codecs.shard;
-  const Dims order = Composed(codecs.transposes, static_cast<int>(chunk.shape.size()));
+  TESSERA_ASSIGN_OR_RETURN(const Dims order,
+                           codec::Composed(codecs.transposes, chunk.shape.size()));
   const Dims shape = Permuted(chunk.shape, order);
   const Dims grid = GridShape(shape, spec.chunk_shape);
   TESSERA_ASSIGN_OR_RETURN(ChunkCodec inner,
