@@ -35,7 +35,7 @@ class IoContext {
   ThreadPool& pool() { return pool_; }
   ByteBudget& budget() { return budget_; }
 
-  // Holds a core while it lives.  Whoever has one must not wait for anything but memory.
+  // Holds a core while it lives.  Whoever has one computes or copies, and waits for nobody.
   class ComputeSlot {
    public:
     explicit ComputeSlot(IoContext& context) : context_(context) { context_.compute_.acquire(); }
