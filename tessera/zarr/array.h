@@ -81,7 +81,8 @@ class Array {
 
   // Fills `target`, of the box's shape, with the elements of `box`.  Every chunk that the box meets
   // is read and decoded once, in parallel; memory beside the target stays within the budget, or the
-  // call fails with ResourceExhausted.  DataLoss names the chunk that is damaged.
+  // call fails with ResourceExhausted.  DataLoss names the chunk that is damaged; Aborted, a shard
+  // that was replaced by another between its index and its chunks.
   absl::StatusOr<ReadReport> Read(const Box& box, const StridedView& target, IoContext& io,
                                   std::stop_token stop = {}) const;
 

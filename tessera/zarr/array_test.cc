@@ -9,6 +9,7 @@
 
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/store/file_store.h"
+#include "tessera/store/forwarding_store.h"
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/temporary_folder.h"
 #include "tessera/store/wrappers.h"
@@ -203,6 +204,37 @@ TEST_F(ArrayTest, ReadsOnlyTheInnerChunksThatAreWanted) {
   EXPECT_THAT(part, ElementsAre(15, 16, 17, 18));
   constexpr int kIndex = 8 * 16 + 4;
   EXPECT_EQ(counts.bytes_read, kIndex + 4 * 4) << "of plain chunks, only the elements wanted";
+}
+
+// Writes another value in the place of one after its first read.
+class ReplacingStore final : public store::ForwardingStore {
+ public:
+  ReplacingStore(store::KvStore& base, std::vector<std::byte> other)
+      : ForwardingStore(base), other_(std::move(other)) {}
+
+  absl::StatusOr<store::ReadResult> Read(std::string_view key, const store::ByteRange& range,
+                                         std::stop_token stop) override {
+    auto result = base().Read(key, range, std::move(stop));
+    EXPECT_THAT(base().Write(key, other_), IsOk());
+    return result;
+  }
+
+ private:
+  const std::vector<std::byte> other_;
+};
+
+TEST_F(ArrayTest, NoticesAShardThatIsReplacedWhileItIsRead) {
+  Metadata metadata = Float32({8}, {8});
+  metadata.format = Format::kV3;
+  metadata.chunk_keys = {ChunkKeys::Style::kPrefix, '/'};
+  metadata.fill_value = std::vector<std::byte>(4);
+  metadata.codecs = {.shard = std::make_shared<ShardSpec>(ShardSpec{.chunk_shape = {4}})};
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Array written, Array::Create(*store_, "w", metadata));
+  ASSERT_THAT(WriteAll(written, Counting(8)), IsOk());
+  ReplacingStore replacing(*store_, std::vector<std::byte>(64));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Array array, Array::Assume(replacing, "w", metadata));
+  EXPECT_THAT(ReadAll(array),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("w/c/0: the shard was replaced")));
 }
 
 TEST_F(ArrayTest, FailsWhenTheBudgetIsTooSmallForOneChunk) {

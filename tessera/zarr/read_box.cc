@@ -20,7 +20,8 @@ namespace {
 // Where a chunk's bytes lie: a whole value, or an extent of one.
 struct StoredChunk {
   std::string key;
-  std::optional<Extent> extent;  // nullopt: the whole value
+  std::optional<Extent> extent = {};  // nullopt: the whole value
+  store::Generation generation = {};  // of the value whose index told the extent
 };
 
 // The part of a chunk that is wanted.
@@ -122,6 +123,12 @@ class BoxReader {
     return Prefixed(status, Concat(place, ": inner chunk at ", ArrayBox(wanted).Text()));
   }
 
+  // A writer may put another shard in the place of the one whose index was read.
+  absl::Status CheckSame(const StoredChunk& stored, const store::ValueInfo& info) {
+    if (!stored.extent.has_value() || info.generation == stored.generation) return absl::OkStatus();
+    return Aborted(store_.Describe(stored.key), ": the shard was replaced while it was read");
+  }
+
   // Only the bytes from the first to the last element wanted, into the target itself where both
   // are one run.
   absl::Status ReadPlain(const codec::ArrayCodec& codec, const StoredChunk& stored,
@@ -137,6 +144,7 @@ class BoxReader {
     const uint64_t base = stored.extent.has_value() ? stored.extent->offset : 0;
     const auto info = store_.ReadInto(stored.key, base + run.offset, bytes, stop);
     if (!info.ok()) return AsDataLoss(info.status());
+    TESSERA_RETURN_IF_ERROR(CheckSame(stored, *info));
     if (info->missing()) return FillIn(stored, wanted);
     if (!stored.extent.has_value() && info->size != chunk_bytes) {
       return Named(DataLoss("found ", info->size, " bytes, expected ", chunk_bytes), stored,
@@ -182,6 +190,7 @@ class BoxReader {
         std::move(stop));
     if (!decoded.ok()) return Named(decoded, stored, wanted);
     if (!info.ok()) return AsDataLoss(info.status());
+    TESSERA_RETURN_IF_ERROR(CheckSame(stored, *info));
     if (info->missing()) return FillIn(stored, wanted);
     findings_.Read(bytes);
     const IoContext::ComputeSlot slot(io_);
@@ -213,6 +222,7 @@ class BoxReader {
                           ? store_.ReadInto(stored.key, stored.extent->offset, room, stop)
                           : store_.ReadAll(stored.key, room, stop);
     if (!info.ok()) return AsDataLoss(info.status());
+    TESSERA_RETURN_IF_ERROR(CheckSame(stored, *info));
     if (info->missing()) return std::nullopt;
     return room.first(stored.extent.has_value() ? room.size() : info->size);
   }
@@ -221,7 +231,7 @@ class BoxReader {
                          Worker& worker, std::stop_token stop) {
     TESSERA_ASSIGN_OR_RETURN(const auto found, ReadIndex(shard, stored, wanted, worker, stop));
     if (!found.has_value()) return FillIn(stored, wanted);
-    const auto& [index, extent] = *found;
+    const auto& [index, extent, generation] = *found;
     TESSERA_ASSIGN_OR_RETURN(const CellRange cells, CellRange::Of(wanted.part, shard.inner.shape));
     return ForEachCell(
         io_, cells.size(), MostReadNeed(shard.inner, store_.streams()), worker.Inner(),
@@ -233,7 +243,7 @@ class BoxReader {
           if (!place.ok()) return Named(place.status(), stored, wanted);
           if (!place->has_value()) return FillIn(stored, inner);
           (*place)->offset += extent.offset;
-          return ReadChunk(shard.inner, {stored.key, *place}, inner, inner_worker,
+          return ReadChunk(shard.inner, {stored.key, *place, generation}, inner, inner_worker,
                            std::move(stopped));
         });
   }
@@ -241,6 +251,7 @@ class BoxReader {
   struct FoundIndex {
     ShardIndex index;
     Extent shard;  // where the shard lies in its value
+    store::Generation generation;
   };
 
   // nullopt when there is no such shard.
@@ -263,11 +274,13 @@ class BoxReader {
     }
     const auto read = store_.Read(stored.key, range, std::move(stop));
     if (!read.ok()) return AsDataLoss(read.status());
+    TESSERA_RETURN_IF_ERROR(CheckSame(stored, {read->generation, read->size}));
     if (!read->value.has_value()) return std::nullopt;
     findings_.ReadIndex(length);
     auto index = ShardIndex::Decode(shard.index, read->value->span(), worker.scratch);
     if (!index.ok()) return Named(index.status(), stored, wanted);
-    return FoundIndex{*std::move(index), stored.extent.value_or(Extent{0, read->size})};
+    return FoundIndex{*std::move(index), stored.extent.value_or(Extent{0, read->size}),
+                      read->generation};
   }
 
   const Array& array_;
@@ -296,8 +309,8 @@ absl::StatusOr<ReadReport> Array::Read(const Box& box, const StridedView& target
   TESSERA_RETURN_IF_ERROR(
       ForEachCell(io, store_->Describe(prefix_), cells.size(), need, std::move(stop),
                   [&](int64_t i, Worker& worker, std::stop_token stopped) {
-                    return reader.ReadChunk(codec_, {KeyOf(cells.at(i)), std::nullopt},
-                                            wanted_of(i), worker, std::move(stopped));
+                    return reader.ReadChunk(codec_, {KeyOf(cells.at(i))}, wanted_of(i), worker,
+                                            std::move(stopped));
                   }));
   return std::move(reader).Report();
 }
