@@ -229,9 +229,9 @@ class BoxReader {
 
   absl::Status ReadShard(const ShardCodec& shard, const StoredChunk& stored, const Wanted& wanted,
                          Worker& worker, std::stop_token stop) {
-    TESSERA_ASSIGN_OR_RETURN(const auto found, ReadIndex(shard, stored, wanted, worker, stop));
-    if (!found.has_value()) return FillIn(stored, wanted);
-    const auto& [index, extent, generation] = *found;
+    TESSERA_ASSIGN_OR_RETURN(const auto maybe, ReadIndex(shard, stored, wanted, worker, stop));
+    if (!maybe.has_value()) return FillIn(stored, wanted);
+    const FoundIndex& found = *maybe;
     TESSERA_ASSIGN_OR_RETURN(const CellRange cells, CellRange::Of(wanted.part, shard.inner.shape));
     return ForEachCell(
         io_, cells.size(), MostReadNeed(shard.inner, store_.streams()), worker.Inner(),
@@ -239,11 +239,11 @@ class BoxReader {
         [&](int64_t i, Worker& inner_worker, std::stop_token stopped) -> absl::Status {
           const Dims cell = cells.at(i);
           const Wanted inner = InnerWanted(wanted, CellBox(cell, shard.inner.shape, shard.shape));
-          auto place = index.At(CellNumber(cell, shard.grid), extent.size);
+          auto place = found.index.At(CellNumber(cell, shard.grid), found.shard.size);
           if (!place.ok()) return Named(place.status(), stored, wanted);
           if (!place->has_value()) return FillIn(stored, inner);
-          (*place)->offset += extent.offset;
-          return ReadChunk(shard.inner, {stored.key, *place, generation}, inner, inner_worker,
+          (*place)->offset += found.shard.offset;
+          return ReadChunk(shard.inner, {stored.key, *place, found.generation}, inner, inner_worker,
                            std::move(stopped));
         });
   }
