@@ -1,0 +1,109 @@
+// ShardedArray::FromHost.
+#include <utility>
+
+#include "tessera/array/local_shards.h"
+#include "tessera/array/sharded_array.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/status.h"
+
+namespace tessera::array {
+namespace {
+
+absl::Status CheckHostView(const ConstStridedView& whole, DType dtype) {
+  TESSERA_RETURN_IF_ERROR(NumBytes(dtype, whole.shape));
+  if (whole.element_bytes != DTypeBytes(dtype)) {
+    return InvalidArgument("the host array's elements have ", whole.element_bytes, " bytes; ",
+                           DTypeName(dtype), " has ", DTypeBytes(dtype));
+  }
+  if (whole.strides.size() != whole.shape.size()) {
+    return InvalidArgument("the host array has ", whole.strides.size(), " strides for ",
+                           whole.shape.size(), " dimensions");
+  }
+  return absl::OkStatus();
+}
+
+// The elements lie next to each other in C order.  A dimension of one element has no say.
+bool IsDense(const ConstStridedView& view) {
+  int64_t next = view.element_bytes;
+  for (size_t d = view.shape.size(); d-- > 0;) {
+    if (view.shape[d] != 1 && view.strides[d] != next) return false;
+    next *= view.shape[d];
+  }
+  return true;
+}
+
+// A shard on its way: a view of the host's memory, or memory of its own that is to be filled.
+struct Slot {
+  LocalShard local;
+  ConstStridedView source;
+  device::DeviceBuffer view;
+  device::WritableBuffer fresh;
+  device::Event copied;
+  bool borrowed = false;
+};
+
+absl::Status Prepare(Slot& slot, DType dtype, const FromHostOptions& options) {
+  TESSERA_ASSIGN_OR_RETURN(const device::Placement placement,
+                           slot.local.device->PlacementOf(slot.local.kind));
+  slot.borrowed = options.owner != nullptr && placement.host_visible && IsDense(slot.source);
+  if (slot.borrowed) {
+    TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, NumBytes(dtype, slot.source.shape));
+    slot.view = device::DeviceBuffer::Borrow(
+        placement, {slot.source.data, static_cast<size_t>(bytes)}, options.owner);
+    return absl::OkStatus();
+  }
+  TESSERA_ASSIGN_OR_RETURN(slot.fresh, AllocateShard(slot.local, dtype));
+  return absl::OkStatus();
+}
+
+void StartCopy(Slot& slot) {
+  if (slot.borrowed) return;
+  const StridedView target =
+      RowMajorView(slot.fresh.data(), slot.source.shape, slot.source.element_bytes);
+  slot.copied = slot.local.device->copies().CopyToDevice(slot.source, target);
+}
+
+// Waits for every copy, as all of them write to memory of the slots.
+absl::Status CopyAll(std::vector<Slot>& slots) {
+  ParallelFor(static_cast<int64_t>(slots.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) StartCopy(slots[static_cast<size_t>(i)]);
+  });
+  absl::Status first;
+  for (const Slot& slot : slots) {
+    const absl::Status status = slot.copied.Wait();
+    if (!status.ok()) first.Update(Prefixed(status, ShardForMessage(slot.local.placed)));
+  }
+  return first;
+}
+
+Shard Finish(Slot slot) {
+  mesh::DeviceShard& placed = slot.local.placed;
+  Dims strides = RowMajorStrides(placed.box.shape(), slot.source.element_bytes);
+  return {placed.device, std::move(placed.box), placed.replica_id,
+          slot.borrowed ? std::move(slot.view) : std::move(slot.fresh).Publish(),
+          std::move(strides)};
+}
+
+}  // namespace
+
+absl::StatusOr<ShardedArray> ShardedArray::FromHost(const ConstStridedView& whole, DType dtype,
+                                                    const mesh::Sharding& sharding,
+                                                    device::Platform& platform,
+                                                    const FromHostOptions& options) {
+  TESSERA_RETURN_IF_ERROR(CheckHostView(whole, dtype));
+  TESSERA_ASSIGN_OR_RETURN(std::vector<LocalShard> local,
+                           FindLocalShards(sharding, whole.shape, platform));
+  std::vector<Slot> slots(local.size());
+  for (size_t i = 0; i < local.size(); ++i) {
+    slots[i].source = SubView(whole, local[i].placed.box);
+    slots[i].local = std::move(local[i]);
+    TESSERA_RETURN_IF_ERROR(Prepare(slots[i], dtype, options));
+  }
+  TESSERA_RETURN_IF_ERROR(CopyAll(slots));
+  std::vector<Shard> shards;
+  shards.reserve(slots.size());
+  for (Slot& slot : slots) shards.push_back(Finish(std::move(slot)));
+  return ShardedArray({whole.shape, dtype}, sharding, std::move(shards));
+}
+
+}  // namespace tessera::array
