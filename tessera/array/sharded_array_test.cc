@@ -270,6 +270,15 @@ TEST_F(FromPiecesTest, TakesStridedPieces) {
   EXPECT_THAT(Values(array.shards()[0]), ElementsAre(1, 2));
 }
 
+TEST_F(FromPiecesTest, TakesPiecesWithoutElements) {
+  const ShapeDtype empty{{4, 0}, DType::kInt32};
+  std::vector<Piece> pieces;
+  for (const mesh::Device& device : mesh::DevicesOf(sharding_)) {
+    pieces.push_back({device.id, {*mesh::ShardShape(sharding_, empty.shape), empty.dtype}, {}});
+  }
+  EXPECT_THAT(ShardedArray::FromPieces(empty, sharding_, *platform_, std::move(pieces)), IsOk());
+}
+
 TEST_F(FromPiecesTest, NamesThePieceThatDoesNotFit) {
   const auto expect = [&](Piece piece, const std::string& message) {
     std::vector<Piece> pieces = {MakePiece(0, {1, 2}, {2}), std::move(piece)};
