@@ -10,20 +10,18 @@
 #include "tessera/array/reshard_rounds.h"
 #include "tessera/array/shard_grid.h"
 #include "tessera/core/status.h"
+#include "tessera/device/memory_kind.h"
 
 namespace tessera::array {
 namespace {
 
-const std::string& MemoryKindOf(const mesh::Sharding& sharding) {
-  return std::visit(
-      [](const auto& s) -> const std::string& {
-        if constexpr (requires { s.memory_kind(); }) {
-          return s.memory_kind();
-        } else {
-          return s.memory_kind;
-        }
-      },
-      sharding);
+absl::StatusOr<device::MemoryKind> MemoryKindOf(const mesh::Sharding& sharding) {
+  const auto* named = std::get_if<mesh::NamedSharding>(&sharding);
+  const auto kind = device::ParseMemoryKind(
+      named != nullptr ? named->memory_kind()
+                       : std::get<mesh::SingleDeviceSharding>(sharding).memory_kind);
+  if (!kind.ok()) return Prefixed(kind.status(), mesh::ShardingText(sharding));
+  return kind;
 }
 
 // Where each device of the target stands in the source; nullopt where it holds nothing there.
@@ -225,8 +223,9 @@ absl::StatusOr<ReshardPlan> PlanReshard(const ShapeDtype& array, const mesh::Sha
   plan.sources = source.shards();
   plan.targets = target.shards();
   AddProcesses(plan);
-  const bool may_keep = MemoryKindOf(from) == MemoryKindOf(to);
-  SourceChooser(source, target, std::move(own), may_keep, plan).Run();
+  TESSERA_ASSIGN_OR_RETURN(const device::MemoryKind from_kind, MemoryKindOf(from));
+  TESSERA_ASSIGN_OR_RETURN(const device::MemoryKind to_kind, MemoryKindOf(to));
+  SourceChooser(source, target, std::move(own), from_kind == to_kind, plan).Run();
   TESSERA_RETURN_IF_ERROR(AssignRounds(plan, options.budget_bytes));
   Accountant(plan).Run();
   return plan;

@@ -2,8 +2,8 @@
 //
 // The plan is a pure function of its arguments, so every process makes the same one without asking
 // the others.  Each byte of a target shard comes from exactly one device, chosen by these rules:
-//   1. The device's own bytes, where it has them.  When its box does not change at all, the shard
-//      is kept and nothing is copied.
+//   1. The device's own bytes, where it has them.  When neither its box nor its kind of memory
+//      changes, the shard is kept and nothing is copied.
 //   2. Else a device of the same process: the one that was read least so far.
 //   3. Else a device of another process: of the processes that have the bytes, the one that has
 //      sent least so far, and of its devices the one that was read least so far.  A box crosses
@@ -95,9 +95,9 @@ struct ReshardPlan {
 inline constexpr int64_t kMaxTransfers = int64_t{1} << 22;
 
 // Costs time linear in the pairs of a source and a target shard that overlap.  Errors of
-// mesh::PlaceShards for either sharding.  InvalidArgument when a device belongs to different
-// processes in the two, when sizes do not fit 63 bits, or when the budget holds less than two
-// elements or asks for more than kMaxTransfers transfers.
+// mesh::PlaceShards for either sharding.  InvalidArgument for an unknown memory kind, when a device
+// belongs to different processes in the two, when sizes do not fit 63 bits, or when the budget
+// holds less than two elements or asks for more than kMaxTransfers transfers.
 absl::StatusOr<ReshardPlan> PlanReshard(const ShapeDtype& array, const mesh::Sharding& from,
                                         const mesh::Sharding& to,
                                         const ReshardPlanOptions& options = {});
