@@ -1,9 +1,11 @@
 #include "tessera/array/box_copies.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "tessera/array/reshard_rounds.h"
+#include "tessera/core/mutex.h"
 #include "tessera/core/parallel.h"
 #include "tessera/core/status.h"
 
@@ -13,50 +15,42 @@ namespace {
 // Long enough that starting a task costs nothing beside it, short enough that cores end together.
 constexpr int64_t kTaskBytes = int64_t{2} << 20;
 
-struct HostCopy {
-  ConstStridedView source;
-  StridedView target;
+bool OnHost(const BoxCopy& copy) { return copy.source.host_visible && copy.target.host_visible; }
+
+// Copies [begin, end), or one piece of copy `begin`.
+struct Task {
+  int64_t begin = 0;
+  int64_t end = 0;
+  std::optional<Box> piece;
 };
 
-int64_t BytesOf(const StridedView& view) {
-  return NumElements(view.shape).value_or(0) * view.element_bytes;
-}
-
-absl::Status CheckAlike(const BoxCopy& copy) {
-  const ConstStridedView& source = copy.source.view;
+void AddPieces(int64_t index, const BoxCopy& copy, std::vector<Task>& tasks) {
+  if (!OnHost(copy)) return tasks.push_back({index, index + 1, std::nullopt});
   const StridedView& target = copy.target.view;
-  if (source.shape == target.shape && source.element_bytes == target.element_bytes) {
-    return absl::OkStatus();
-  }
-  return Internal("a copy from ", ShapeText(source.shape), " to ", ShapeText(target.shape),
-                  ", elements of ", source.element_bytes, " and ", target.element_bytes, " bytes");
-}
-
-// Adds the copy to `out` in pieces of at most kTaskBytes.
-void AddPieces(BoxCopy copy, std::vector<HostCopy>& out) {
-  const int64_t bytes = BytesOf(copy.target.view);
-  if (bytes == 0) return;
-  if (bytes <= kTaskBytes) {
-    out.push_back({std::move(copy.source.view), std::move(copy.target.view)});
-    return;
-  }
-  const Box whole = Box::Whole(copy.target.view.shape);
-  for (const Box& piece : CutBox(whole, copy.target.view.element_bytes, kTaskBytes)) {
-    out.push_back({SubView(copy.source.view, piece), SubView(copy.target.view, piece)});
+  for (Box& piece : CutBox(Box::Whole(target.shape), target.element_bytes, kTaskBytes)) {
+    tasks.push_back({index, index + 1, std::move(piece)});
   }
 }
 
-void CopyOnHost(const std::vector<HostCopy>& copies) {
-  int64_t bytes = 0;
-  for (const HostCopy& copy : copies) bytes += BytesOf(copy.target);
-  const auto count = static_cast<int64_t>(copies.size());
-  const int64_t tasks = std::max<int64_t>(1, bytes / kTaskBytes);
-  ParallelFor(count, std::max<int64_t>(1, count / tasks), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const HostCopy& copy = copies[static_cast<size_t>(i)];
-      TESSERA_CHECK(CopyStrided(copy.source, copy.target).ok());
-    }
-  });
+std::vector<Task> MakeTasks(const CopyList& copies) {
+  std::vector<Task> tasks;
+  int64_t begin = 0, bytes = 0;
+  const auto close = [&](int64_t end) {
+    if (begin < end) tasks.push_back({begin, end, std::nullopt});
+    begin = end;
+    bytes = 0;
+  };
+  for (int64_t i = 0; i < copies.count; ++i) {
+    const int64_t more = copies.bytes_of(i);
+    if (bytes + more > kTaskBytes) close(i);
+    bytes += more;
+    if (more <= kTaskBytes) continue;
+    AddPieces(i, copies.make(i), tasks);
+    begin = i + 1;
+    bytes = 0;
+  }
+  close(copies.count);
+  return tasks;
 }
 
 device::Event StartOnDevice(const BoxCopy& copy) {
@@ -68,22 +62,56 @@ device::Event StartOnDevice(const BoxCopy& copy) {
   return queue.CopyBetween(copy.source.view, copy.source.device->id(), copy.target.view);
 }
 
-}  // namespace
+// What the devices' queues still work on.
+class Pending {
+ public:
+  void Add(device::Event event) {
+    MutexLock lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  absl::Status Wait() {
+    MutexLock lock(mutex_);
+    return device::WaitForAll(events_);
+  }
 
-absl::Status RunCopies(std::vector<BoxCopy> copies) {
-  for (const BoxCopy& copy : copies) TESSERA_RETURN_IF_ERROR(CheckAlike(copy));
-  std::vector<device::Event> events;
-  std::vector<HostCopy> on_host;
-  on_host.reserve(copies.size());
-  for (BoxCopy& copy : copies) {
-    if (copy.source.host_visible && copy.target.host_visible) {
-      AddPieces(std::move(copy), on_host);
+ private:
+  Mutex mutex_;
+  std::vector<device::Event> events_ ABSL_GUARDED_BY(mutex_);
+};
+
+void RunTask(const Task& task, const CopyList& copies, Pending& pending) {
+  for (int64_t i = task.begin; i < task.end; ++i) {
+    const BoxCopy copy = copies.make(i);
+    const ConstStridedView& source = copy.source.view;
+    const StridedView& target = copy.target.view;
+    if (!OnHost(copy)) {
+      pending.Add(StartOnDevice(copy));
+    } else if (task.piece.has_value()) {
+      TESSERA_CHECK(CopyStrided(SubView(source, *task.piece), SubView(target, *task.piece)).ok());
     } else {
-      events.push_back(StartOnDevice(copy));
+      TESSERA_CHECK(CopyStrided(source, target).ok());
     }
   }
-  CopyOnHost(on_host);
-  return device::WaitForAll(events);
+}
+
+}  // namespace
+
+absl::Status RunCopies(const CopyList& copies) {
+  const std::vector<Task> tasks = MakeTasks(copies);
+  Pending pending;
+  ParallelFor(static_cast<int64_t>(tasks.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) RunTask(tasks[static_cast<size_t>(i)], copies, pending);
+  });
+  return pending.Wait();
+}
+
+absl::Status RunCopies(std::span<const BoxCopy> copies) {
+  const auto at = [&](int64_t i) { return copies[static_cast<size_t>(i)]; };
+  const auto bytes_of = [&](int64_t i) {
+    const StridedView& target = copies[static_cast<size_t>(i)].target.view;
+    return *NumElements(target.shape) * target.element_bytes;
+  };
+  return RunCopies({static_cast<int64_t>(copies.size()), bytes_of, at});
 }
 
 }  // namespace tessera::array

@@ -31,6 +31,12 @@ bool IsDense(const ConstStridedView& view) {
   return true;
 }
 
+// A source shard of this process.
+struct Held {
+  const Shard* shard = nullptr;
+  device::Device* device = nullptr;
+};
+
 // A target shard that is being filled.
 struct Fresh {
   LocalShard local;
@@ -72,12 +78,17 @@ class Execution {
   }
 
   absl::Status CopyLocal() {
-    std::vector<BoxCopy> copies;
+    std::vector<const LocalCopy*> mine;
+    mine.reserve(plan_.copies.size());
     for (const LocalCopy& copy : plan_.copies) {
-      if (!IsMine(plan_.targets[Index(copy.target)])) continue;
-      copies.push_back({SourceSide(copy.source, copy.box), TargetSide(copy.target, copy.box)});
+      if (IsMine(plan_.targets[Index(copy.target)])) mine.push_back(&copy);
     }
-    return RunCopies(std::move(copies));
+    const auto bytes_of = [&](int64_t i) { return mine[Index(i)]->bytes; };
+    const auto make = [&](int64_t i) -> BoxCopy {
+      const LocalCopy& copy = *mine[Index(i)];
+      return {SourceSide(copy.source, copy.box), TargetSide(copy.target, copy.box)};
+    };
+    return RunCopies({static_cast<int64_t>(mine.size()), bytes_of, make});
   }
 
   // One exchange with all ranks.  An error of this rank alone goes to `mine`, and the rank takes
@@ -95,9 +106,9 @@ class Execution {
         receives.push_back(Unpack(*transfer, unpacks));
       }
     }
-    if (mine.ok()) mine = RunCopies(std::move(packs));
+    if (mine.ok()) mine = RunCopies(packs);
     TESSERA_RETURN_IF_ERROR(comm.Exchange(sends, receives, limit));
-    if (mine.ok()) mine = RunCopies(std::move(unpacks));
+    if (mine.ok()) mine = RunCopies(unpacks);
     return absl::OkStatus();
   }
 
@@ -106,15 +117,16 @@ class Execution {
     for (const KeptShard& kept : plan_.kept) {
       const mesh::DeviceShard& shard = plan_.targets[Index(kept.target)];
       if (!IsMine(shard)) continue;
-      const Shard& before = *sources_.find(kept.source)->second;
+      const Shard& before = *sources_[Index(kept.source)].shard;
       pieces.push_back(
           {shard.device.id, {shard.box.shape(), dtype_}, before.buffer, before.strides, {}});
     }
-    for (auto& [position, fresh] : fresh_) {
-      const mesh::DeviceShard& shard = fresh.local.placed;
+    for (std::optional<Fresh>& fresh : fresh_) {
+      if (!fresh.has_value()) continue;
+      const mesh::DeviceShard& shard = fresh->local.placed;
       pieces.push_back({shard.device.id,
                         {shard.box.shape(), dtype_},
-                        std::move(fresh.buffer).Publish(),
+                        std::move(fresh->buffer).Publish(),
                         {},
                         {}});
     }
@@ -130,14 +142,17 @@ class Execution {
   absl::Status FindSources() {
     absl::flat_hash_map<int64_t, const Shard*> by_device;
     for (const Shard& shard : source_.shards()) by_device.emplace(shard.device.id, &shard);
+    sources_.resize(plan_.sources.size());
     for (size_t i = 0; i < plan_.sources.size(); ++i) {
       if (!IsMine(plan_.sources[i])) continue;
       const auto found = by_device.find(plan_.sources[i].device.id);
-      if (found == by_device.end() || platform_.Find(found->first) == nullptr) {
+      device::Device* const device = platform_.Find(plan_.sources[i].device.id);
+      if (found == by_device.end() || device == nullptr) {
         return NotFound(ShardForMessage(plan_.sources[i]), ": process ", platform_.process(),
                         " has no such shard of the source");
       }
-      sources_.emplace(static_cast<int64_t>(i), found->second);
+      sources_[i] = {found->second, device};
+      any_device_ = device;
     }
     return absl::OkStatus();
   }
@@ -147,13 +162,15 @@ class Execution {
                              FindLocalShards(target, plan_.array.shape, platform_));
     std::vector<bool> kept(plan_.targets.size(), false);
     for (const KeptShard& shard : plan_.kept) kept[Index(shard.target)] = true;
+    fresh_.resize(plan_.targets.size());
     size_t next = 0;
     for (size_t i = 0; i < plan_.targets.size(); ++i) {
       if (!IsMine(plan_.targets[i])) continue;
       LocalShard& shard = local[next++];
+      any_device_ = shard.device;
       if (kept[i]) continue;
       TESSERA_ASSIGN_OR_RETURN(device::WritableBuffer buffer, AllocateShard(shard, dtype_));
-      fresh_.emplace(static_cast<int64_t>(i), Fresh{std::move(shard), std::move(buffer)});
+      fresh_[i] = {std::move(shard), std::move(buffer)};
     }
     return absl::OkStatus();
   }
@@ -187,10 +204,7 @@ class Execution {
     }
     if (peak == 0) return absl::OkStatus();
     TESSERA_ASSIGN_OR_RETURN(reservation_, budget.Acquire(peak));
-    device::Device& device = sources_.empty()
-                                 ? *fresh_.begin()->second.local.device
-                                 : *platform_.Find(sources_.begin()->second->device.id);
-    TESSERA_ASSIGN_OR_RETURN(device::WritableBuffer buffer, device.AllocateStaging(peak));
+    TESSERA_ASSIGN_OR_RETURN(device::WritableBuffer buffer, any_device_->AllocateStaging(peak));
     arena_.Use(std::move(buffer));
     return absl::OkStatus();
   }
@@ -236,13 +250,13 @@ class Execution {
   }
 
   CopySide<const std::byte> SourceSide(int64_t position, const Box& box) const {
-    const Shard& shard = *sources_.find(position)->second;
-    return {PartOf(shard.View(dtype_), shard.box, box), platform_.Find(shard.device.id),
-            shard.buffer.placement().host_visible};
+    const auto& [shard, device] = sources_[Index(position)];
+    return {PartOf(shard->View(dtype_), shard->box, box), device,
+            shard->buffer.placement().host_visible};
   }
 
   CopySide<std::byte> TargetSide(int64_t position, const Box& box) const {
-    const Fresh& fresh = fresh_.find(position)->second;
+    const Fresh& fresh = *fresh_[Index(position)];
     const Box& whole = fresh.local.placed.box;
     return {PartOf(Staged(fresh.buffer.data(), whole), whole, box), fresh.local.device,
             fresh.buffer.placement().host_visible};
@@ -252,8 +266,10 @@ class Execution {
   const ShardedArray& source_;
   device::Platform& platform_;
   const DType dtype_;
-  absl::flat_hash_map<int64_t, const Shard*> sources_;  // by position, those of this process
-  absl::flat_hash_map<int64_t, Fresh> fresh_;
+  // By position in the plan; nothing where they are another process's, or kept.
+  std::vector<Held> sources_;
+  std::vector<std::optional<Fresh>> fresh_;
+  device::Device* any_device_ = nullptr;
   std::vector<const Transfer*> transfers_;  // that this process takes part in, by round
   ByteBudget::Reservation reservation_;
   Arena arena_;
