@@ -1,36 +1,14 @@
 // ShardedArray::FromHost.
 #include <utility>
 
+#include "tessera/array/host_array.h"
 #include "tessera/array/local_shards.h"
 #include "tessera/array/sharded_array.h"
-#include "tessera/core/parallel.h"
 #include "tessera/core/status.h"
+#include "tessera/device/parallel_copy.h"
 
 namespace tessera::array {
 namespace {
-
-absl::Status CheckHostView(const ConstStridedView& whole, DType dtype) {
-  TESSERA_RETURN_IF_ERROR(NumBytes(dtype, whole.shape));
-  if (whole.element_bytes != DTypeBytes(dtype)) {
-    return InvalidArgument("the host array's elements have ", whole.element_bytes, " bytes; ",
-                           DTypeName(dtype), " has ", DTypeBytes(dtype));
-  }
-  if (whole.strides.size() != whole.shape.size()) {
-    return InvalidArgument("the host array has ", whole.strides.size(), " strides for ",
-                           whole.shape.size(), " dimensions");
-  }
-  return absl::OkStatus();
-}
-
-// The elements lie next to each other in C order.  A dimension of one element has no say.
-bool IsDense(const ConstStridedView& view) {
-  int64_t next = view.element_bytes;
-  for (size_t d = view.shape.size(); d-- > 0;) {
-    if (view.shape[d] != 1 && view.strides[d] != next) return false;
-    next *= view.shape[d];
-  }
-  return true;
-}
 
 // A shard on its way: a view of the host's memory, or memory of its own that is to be filled.
 struct Slot {
@@ -56,19 +34,22 @@ absl::Status Prepare(Slot& slot, DType dtype, const FromHostOptions& options) {
   return absl::OkStatus();
 }
 
-void StartCopy(Slot& slot) {
-  if (slot.borrowed) return;
-  const StridedView target =
-      RowMajorView(slot.fresh.data(), slot.source.shape, slot.source.element_bytes);
-  slot.copied = slot.local.device->copies().CopyToDevice(slot.source, target);
+StridedView TargetOf(const Slot& slot) {
+  return RowMajorView(slot.fresh.data(), slot.source.shape, slot.source.element_bytes);
 }
 
 // Waits for every copy, as all of them write to memory of the slots.
 absl::Status CopyAll(std::vector<Slot>& slots) {
-  ParallelFor(static_cast<int64_t>(slots.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) StartCopy(slots[static_cast<size_t>(i)]);
-  });
-  absl::Status first;
+  std::vector<device::BoxCopy> on_host;
+  for (Slot& slot : slots) {
+    if (slot.borrowed) continue;
+    if (slot.fresh.placement().host_visible) {
+      on_host.push_back({slot.local.placed.box, slot.source, TargetOf(slot)});
+    } else {
+      slot.copied = slot.local.device->copies().CopyToDevice(slot.source, TargetOf(slot));
+    }
+  }
+  absl::Status first = device::CopyBoxes(on_host, device::TargetMemory::kFresh);
   for (const Slot& slot : slots) {
     const absl::Status status = slot.copied.Wait();
     if (!status.ok()) first.Update(Prefixed(status, ShardForMessage(slot.local.placed)));
@@ -90,7 +71,7 @@ absl::StatusOr<ShardedArray> ShardedArray::FromHost(const ConstStridedView& whol
                                                     const mesh::Sharding& sharding,
                                                     device::Platform& platform,
                                                     const FromHostOptions& options) {
-  TESSERA_RETURN_IF_ERROR(CheckHostView(whole, dtype));
+  TESSERA_RETURN_IF_ERROR(CheckElements(whole, dtype));
   TESSERA_ASSIGN_OR_RETURN(std::vector<LocalShard> local,
                            FindLocalShards(sharding, whole.shape, platform));
   std::vector<Slot> slots(local.size());

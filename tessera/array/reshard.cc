@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "tessera/array/box_copies.h"
+#include "tessera/array/host_array.h"
 #include "tessera/array/local_shards.h"
 #include "tessera/array/reshard_agreement.h"
 #include "tessera/core/status.h"
@@ -19,16 +20,6 @@ namespace {
 template <typename Byte>
 BasicStridedView<Byte> PartOf(const BasicStridedView<Byte>& view, const Box& box, const Box& part) {
   return SubView(view, RelativeTo(part, box.origin()));
-}
-
-// The elements lie next to each other in C order.  A dimension of one element has no say.
-bool IsDense(const ConstStridedView& view) {
-  int64_t next = view.element_bytes;
-  for (size_t d = view.shape.size(); d-- > 0;) {
-    if (view.shape[d] != 1 && view.strides[d] != next) return false;
-    next *= view.shape[d];
-  }
-  return true;
 }
 
 // A source shard of this process.

@@ -11,7 +11,6 @@ namespace tessera::device {
 inline constexpr int64_t kHostAlignment = 64;
 // From this size on memory starts at a huge page and asks for such pages, which fault in 512 times
 // less often than small ones.
-inline constexpr int64_t kHugePageThreshold = int64_t{4} << 20;
 inline constexpr int64_t kHugePageBytes = int64_t{2} << 20;
 
 // What was there means nothing.  nullptr when the system has no such memory and when `bytes` is 0.

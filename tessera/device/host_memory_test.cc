@@ -21,8 +21,8 @@ TEST(AllocateHostMemoryTest, StartsAtACacheLine) {
 }
 
 TEST(AllocateHostMemoryTest, StartsAtAHugePageWhenLarge) {
-  EXPECT_TRUE(IsAligned(AllocateHostMemory(kHugePageThreshold).get(), kHugePageBytes));
-  EXPECT_TRUE(IsAligned(AllocateHostMemory(kHugePageThreshold + 1).get(), kHugePageBytes));
+  EXPECT_TRUE(IsAligned(AllocateHostMemory(kHugePageBytes).get(), kHugePageBytes));
+  EXPECT_TRUE(IsAligned(AllocateHostMemory(kHugePageBytes + 1).get(), kHugePageBytes));
 }
 
 TEST(AllocateHostMemoryTest, GivesNothingForNothingAndForTheImpossible) {

@@ -44,6 +44,63 @@ TEST(CopyStridedInParallelTest, CopiesAsOneCoreDoes) {
   ExpectAsOneCore({1000, 1201, 3}, RowMajorStrides(Dims{1000, 1201, 3}, 8), 8);
 }
 
+// Cuts an array into a grid, moves the boxes to buffers of their own, and back again.
+void ExpectRoundTrip(const Dims& shape, const Dims& cuts) {
+  const auto bytes = static_cast<size_t>(*NumElements(shape) * 2);
+  const auto source = Counted(bytes);
+  std::vector<std::byte> found(bytes);
+  const auto whole = RowMajorView(source.data(), shape, 2);
+  const auto target = RowMajorView(found.data(), shape, 2);
+  std::vector<std::vector<std::byte>> buffers;
+  std::vector<BoxCopy> out;
+  std::vector<BoxCopy> back;
+  int64_t count = 1;
+  for (size_t d = 0; d < shape.size(); ++d) count *= cuts[d];
+  for (int64_t i = 0; i < count; ++i) {
+    Dims origin(shape.size());
+    Dims size(shape.size());
+    for (size_t d = 0, rest = static_cast<size_t>(i); d < shape.size(); ++d) {
+      size[d] = shape[d] / cuts[d];
+      origin[d] = static_cast<int64_t>(rest) % cuts[d] * size[d];
+      rest /= static_cast<size_t>(cuts[d]);
+    }
+    const Box box = *Box::Make(origin, size);
+    buffers.emplace_back(static_cast<size_t>(*box.num_elements() * 2));
+    const auto own = RowMajorView(buffers.back().data(), size, 2);
+    out.push_back({box, SubView(whole, box), own});
+    back.push_back({box, AsConst(own), SubView(target, box)});
+  }
+  ASSERT_THAT(CopyBoxes(out), IsOk());
+  ASSERT_THAT(CopyBoxes(back), IsOk());
+  EXPECT_EQ(found == source, true) << ShapeText(shape) << ShapeText(cuts);
+}
+
+TEST(CopyBoxesTest, MovesEveryElement) {
+  ExpectRoundTrip({}, {});
+  ExpectRoundTrip({0, 4}, {1, 2});
+  ExpectRoundTrip({1024, 512}, {1, 64});
+  ExpectRoundTrip({64, 1024, 256}, {2, 4, 8});  // streams: 32 MiB
+  ExpectRoundTrip({8, 2097152}, {8, 1});        // streams whole rows
+  ExpectRoundTrip({4096, 4099}, {4, 1});        // at odd addresses
+  EXPECT_THAT(CopyBoxes({}), IsOk());
+}
+
+TEST(CopyBoxesTest, RejectsViewsThatAreNotTheBoxes) {
+  std::byte memory[16] = {};
+  const Box box = Box::Whole(Dims{4});
+  const auto from = RowMajorView<const std::byte>(memory, Dims{4}, 1);
+  const BoxCopy good = {box, from, RowMajorView(memory + 8, Dims{4}, 1)};
+  const BoxCopy shorter = {box, from, RowMajorView(memory + 8, Dims{3}, 1)};
+  const BoxCopy wider = {box, RowMajorView<const std::byte>(memory, Dims{4}, 2),
+                         RowMajorView(memory + 8, Dims{4}, 2)};
+  EXPECT_THAT(
+      CopyBoxes(std::vector{good, shorter}),
+      StatusIs(absl::StatusCode::kInvalidArgument, "box [0:4] is copied from shape [4] to [3]"));
+  EXPECT_THAT(CopyBoxes(std::vector{good, wider}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("of 2 and 2 bytes is copied with box [0:4] of elements of 1")));
+}
+
 TEST(CopyStridedInParallelTest, RejectsOtherShapes) {
   std::byte memory[8] = {};
   EXPECT_THAT(CopyStridedInParallel(RowMajorView<const std::byte>(memory, Dims{2}, 1),
