@@ -1,4 +1,4 @@
-#include "tessera/array/box_copies.h"
+#include "tessera/array/device_copies.h"
 
 #include <optional>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 // Long enough that starting a task costs nothing beside it, short enough that cores end together.
 constexpr int64_t kTaskBytes = int64_t{2} << 20;
 
-bool OnHost(const BoxCopy& copy) { return copy.source.host_visible && copy.target.host_visible; }
+bool OnHost(const DeviceCopy& copy) { return copy.source.host_visible && copy.target.host_visible; }
 
 // Copies [begin, end), or one piece of copy `begin`.
 struct Task {
@@ -24,7 +24,7 @@ struct Task {
   std::optional<Box> piece;
 };
 
-void AddPieces(int64_t index, const BoxCopy& copy, std::vector<Task>& tasks) {
+void AddPieces(int64_t index, const DeviceCopy& copy, std::vector<Task>& tasks) {
   if (!OnHost(copy)) return tasks.push_back({index, index + 1, std::nullopt});
   const StridedView& target = copy.target.view;
   for (Box& piece : CutBox(Box::Whole(target.shape), target.element_bytes, kTaskBytes)) {
@@ -53,7 +53,7 @@ std::vector<Task> MakeTasks(const CopyList& copies) {
   return tasks;
 }
 
-device::Event StartOnDevice(const BoxCopy& copy) {
+device::Event StartOnDevice(const DeviceCopy& copy) {
   if (copy.target.device == nullptr) {
     return copy.source.device->copies().CopyToHost(copy.source.view, copy.target.view);
   }
@@ -81,7 +81,7 @@ class Pending {
 
 void RunTask(const Task& task, const CopyList& copies, Pending& pending) {
   for (int64_t i = task.begin; i < task.end; ++i) {
-    const BoxCopy copy = copies.make(i);
+    const DeviceCopy copy = copies.make(i);
     const ConstStridedView& source = copy.source.view;
     const StridedView& target = copy.target.view;
     if (!OnHost(copy)) {
@@ -105,7 +105,7 @@ absl::Status RunCopies(const CopyList& copies) {
   return pending.Wait();
 }
 
-absl::Status RunCopies(std::span<const BoxCopy> copies) {
+absl::Status RunCopies(std::span<const DeviceCopy> copies) {
   const auto at = [&](int64_t i) { return copies[static_cast<size_t>(i)]; };
   const auto bytes_of = [&](int64_t i) {
     const StridedView& target = copies[static_cast<size_t>(i)].target.view;

@@ -1,6 +1,6 @@
 // Many copies at once, between devices and host memory.
-#ifndef TESSERA_ARRAY_BOX_COPIES_H_
-#define TESSERA_ARRAY_BOX_COPIES_H_
+#ifndef TESSERA_ARRAY_DEVICE_COPIES_H_
+#define TESSERA_ARRAY_DEVICE_COPIES_H_
 
 #include <cstdint>
 #include <span>
@@ -21,7 +21,7 @@ struct CopySide {
 };
 
 // Both sides have the same shape and element size.
-struct BoxCopy {
+struct DeviceCopy {
   CopySide<const std::byte> source;
   CopySide<std::byte> target;
 };
@@ -31,7 +31,7 @@ struct BoxCopy {
 struct CopyList {
   int64_t count = 0;
   absl::FunctionRef<int64_t(int64_t index)> bytes_of;
-  absl::FunctionRef<BoxCopy(int64_t index)> make;  // called by several threads at once
+  absl::FunctionRef<DeviceCopy(int64_t index)> make;  // called by several threads at once
 };
 
 // Returns when all are done.  What host code can reach on both sides is copied on all cores, large
@@ -39,8 +39,8 @@ struct CopyList {
 // first error of a queue, after every copy has ended.  REQUIRES: no target overlaps anything else,
 // and a side that is not host visible names its device.
 absl::Status RunCopies(const CopyList& copies);
-absl::Status RunCopies(std::span<const BoxCopy> copies);
+absl::Status RunCopies(std::span<const DeviceCopy> copies);
 
 }  // namespace tessera::array
 
-#endif  // TESSERA_ARRAY_BOX_COPIES_H_
+#endif  // TESSERA_ARRAY_DEVICE_COPIES_H_

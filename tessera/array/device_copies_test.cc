@@ -1,4 +1,4 @@
-#include "tessera/array/box_copies.h"
+#include "tessera/array/device_copies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ TEST(RunCopiesTest, LargeCopiesGoInPieces) {
   const Dims shape{3, 1000, 1000};
   const std::vector<int32_t> source = Numbers(3'000'000);
   std::vector<int32_t> target(source.size(), -1);
-  const BoxCopy copy{{RowMajorView(BytesOf(source), shape, 4)},
-                     {RowMajorView(BytesOf(target), shape, 4)}};
+  const DeviceCopy copy{{RowMajorView(BytesOf(source), shape, 4)},
+                        {RowMajorView(BytesOf(target), shape, 4)}};
   EXPECT_THAT(RunCopies({&copy, 1}), IsOk());
   EXPECT_EQ(target, source);
 }
@@ -39,7 +39,7 @@ TEST(RunCopiesTest, LargeCopiesGoInPieces) {
 TEST(RunCopiesTest, ManySmallCopiesAllArrive) {
   const std::vector<int32_t> source = Numbers(100'000);
   std::vector<int32_t> target(source.size(), -1);
-  std::vector<BoxCopy> copies;
+  std::vector<DeviceCopy> copies;
   for (size_t i = 0; i < source.size(); i += 10) {
     copies.push_back({{RowMajorView(BytesOf(source) + 4 * i, Dims{10}, 4)},
                       {RowMajorView(BytesOf(target) + 4 * i, Dims{10}, 4)}});
@@ -52,7 +52,7 @@ TEST(RunCopiesTest, LargeAndSmallCopiesMix) {
   const std::vector<int64_t> sizes = {10, 0, 2'000'000, 3, 1'500'000, 524'288, 524'289, 1};
   const std::vector<int32_t> source = Numbers(5'000'000);
   std::vector<int32_t> target(source.size(), -1);
-  std::vector<BoxCopy> copies;
+  std::vector<DeviceCopy> copies;
   int64_t offset = 0;
   for (int64_t size : sizes) {
     copies.push_back({{RowMajorView(BytesOf(source) + 4 * offset, Dims{size}, 4)},

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "tessera/array/box_copies.h"
+#include "tessera/array/device_copies.h"
 #include "tessera/array/host_array.h"
 #include "tessera/array/local_shards.h"
 #include "tessera/array/reshard_agreement.h"
@@ -75,7 +75,7 @@ class Execution {
       if (IsMine(plan_.targets[Index(copy.target)])) mine.push_back(&copy);
     }
     const auto bytes_of = [&](int64_t i) { return mine[Index(i)]->bytes; };
-    const auto make = [&](int64_t i) -> BoxCopy {
+    const auto make = [&](int64_t i) -> DeviceCopy {
       const LocalCopy& copy = *mine[Index(i)];
       return {SourceSide(copy.source, copy.box), TargetSide(copy.target, copy.box)};
     };
@@ -89,7 +89,7 @@ class Execution {
     arena_.Reset();
     std::vector<comm::Send> sends;
     std::vector<comm::Receive> receives;
-    std::vector<BoxCopy> packs, unpacks;
+    std::vector<DeviceCopy> packs, unpacks;
     for (const Transfer* transfer : TransfersOf(round)) {
       if (IsMine(plan_.sources[Index(transfer->source)])) {
         sends.push_back(Pack(*transfer, packs));
@@ -210,7 +210,7 @@ class Execution {
     return !side.host_visible || !IsDense(AsConst(side.view));
   }
 
-  comm::Send Pack(const Transfer& transfer, std::vector<BoxCopy>& packs) {
+  comm::Send Pack(const Transfer& transfer, std::vector<DeviceCopy>& packs) {
     const int to = plan_.targets[Index(transfer.targets.front())].device.process;
     CopySide<const std::byte> side = SourceSide(transfer.source, transfer.box);
     const auto size = static_cast<size_t>(transfer.bytes);
@@ -220,7 +220,7 @@ class Execution {
     return {to, memory};
   }
 
-  comm::Receive Unpack(const Transfer& transfer, std::vector<BoxCopy>& unpacks) {
+  comm::Receive Unpack(const Transfer& transfer, std::vector<DeviceCopy>& unpacks) {
     const int from = plan_.sources[Index(transfer.source)].device.process;
     const bool staged = NeedsStaging(transfer);
     const std::span<std::byte> memory =

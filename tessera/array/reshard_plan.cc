@@ -63,6 +63,7 @@ class SourceChooser {
     FindKept();
     // All blocks of an array without elements are empty.
     if (target_.shards().front().box.empty()) return;
+    Reserve();
     for (int64_t to = 0; to < target_.num_blocks(); ++to) {
       source_.ForEachBlockIn(target_.BoxOf(to), [&](int64_t from) { ServeBlock(from, to); });
     }
@@ -77,6 +78,20 @@ class SourceChooser {
       if (before.box != target_.shards()[i].box) continue;
       is_kept_[i] = true;
       plan_.kept.push_back({*own_[i], static_cast<int64_t>(i)});
+    }
+  }
+
+  // All blocks overlap about as many, so the first one tells.  Growing step by step would take
+  // longer than all the rest.
+  void Reserve() {
+    constexpr size_t kMost = size_t{1} << 20;
+    size_t overlaps = 0;
+    source_.ForEachBlockIn(target_.BoxOf(0), [&](int64_t) { ++overlaps; });
+    const size_t pairs = std::min(kMost, overlaps * target_.shards().size());
+    if (plan_.totals.size() == 1) {
+      plan_.copies.reserve(pairs);
+    } else {
+      plan_.transfers.reserve(pairs);
     }
   }
 

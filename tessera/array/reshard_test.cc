@@ -49,6 +49,13 @@ TEST_P(ReshardOnThreadsTest, RandomCasesEqualTheWholeArray) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ReshardOnThreadsTest, ::testing::Values(2, 3, 4));
 
+TEST(ReshardOracleTest, RandomCasesOnDevicesThatTheHostCannotReach) {
+  EXPECT_THAT(
+      comm::RunRanks(
+          3, [](Comm& comm) { return CheckReshards(9'000, 100, comm, testing::DeviceKind::kFar); }),
+      IsOk());
+}
+
 // Device r belongs to rank r.
 Mesh OnePerRank(int ranks) {
   std::vector<mesh::Device> devices;

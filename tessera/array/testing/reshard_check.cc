@@ -11,6 +11,7 @@
 #include "tessera/core/sha256.h"
 #include "tessera/core/status.h"
 #include "tessera/device/host_platform.h"
+#include "tessera/device/testing/far_platform.h"
 
 namespace tessera::array::testing {
 namespace {
@@ -40,10 +41,14 @@ Memory NaiveBox(const ConstStridedView& whole, const Box& box) {
   return bytes;
 }
 
-absl::StatusOr<std::unique_ptr<device::Platform>> PlatformOf(const ReshardCase& example, int rank) {
+absl::StatusOr<std::unique_ptr<device::Platform>> PlatformOf(const ReshardCase& example, int rank,
+                                                             DeviceKind kind) {
   std::vector<int64_t> ids;
   for (size_t i = 0; i < example.process_of.size(); ++i) {
     if (example.process_of[i] == rank) ids.push_back(static_cast<int64_t>(i));
+  }
+  if (kind == DeviceKind::kFar) {
+    return std::make_unique<device::testing::FarPlatform>(rank, ids);
   }
   return device::MakeHostPlatform(
       {.count = static_cast<int64_t>(ids.size()), .process = rank, .ids = ids});
@@ -167,17 +172,17 @@ absl::Status Check(const ReshardCase& example, comm::Comm& comm, device::Platfor
 
 }  // namespace
 
-absl::Status CheckReshard(const ReshardCase& example, comm::Comm& comm) {
-  TESSERA_ASSIGN_OR_RETURN(const auto platform, PlatformOf(example, comm.rank()));
+absl::Status CheckReshard(const ReshardCase& example, comm::Comm& comm, DeviceKind kind) {
+  TESSERA_ASSIGN_OR_RETURN(const auto platform, PlatformOf(example, comm.rank(), kind));
   absl::Status status = Check(example, comm, *platform);
   if (status.ok()) status = CheckNothingLeft(*platform);
   return status.ok() ? status : Prefixed(status, example.Text());
 }
 
-absl::Status CheckReshards(uint64_t first, int count, comm::Comm& comm) {
+absl::Status CheckReshards(uint64_t first, int count, comm::Comm& comm, DeviceKind kind) {
   for (int i = 0; i < count; ++i) {
     const ReshardCase example = MakeReshardCase(first + static_cast<uint64_t>(i), comm.size());
-    TESSERA_RETURN_IF_ERROR(CheckReshard(example, comm));
+    TESSERA_RETURN_IF_ERROR(CheckReshard(example, comm, kind));
   }
   return absl::OkStatus();
 }
