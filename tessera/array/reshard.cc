@@ -90,7 +90,7 @@ class Execution {
     std::vector<comm::Send> sends;
     std::vector<comm::Receive> receives;
     std::vector<DeviceCopy> packs, unpacks;
-    for (const Transfer* transfer : TransfersOf(round)) {
+    for (const BoxTransfer* transfer : TransfersOf(round)) {
       if (IsMine(plan_.sources[Index(transfer->source)])) {
         sends.push_back(Pack(*transfer, packs));
       } else {
@@ -167,7 +167,7 @@ class Execution {
   }
 
   void FindMyTransfers() {
-    for (const Transfer& transfer : plan_.transfers) {
+    for (const BoxTransfer& transfer : plan_.transfers) {
       if (IsMine(plan_.sources[Index(transfer.source)]) ||
           IsMine(plan_.targets[Index(transfer.targets.front())])) {
         transfers_.push_back(&transfer);
@@ -175,19 +175,19 @@ class Execution {
     }
   }
 
-  std::span<const Transfer* const> TransfersOf(int64_t round) const {
+  std::span<const BoxTransfer* const> TransfersOf(int64_t round) const {
     const auto begin =
         std::partition_point(transfers_.begin(), transfers_.end(),
-                             [&](const Transfer* transfer) { return transfer->round < round; });
-    const auto end = std::partition_point(begin, transfers_.end(), [&](const Transfer* transfer) {
-      return transfer->round == round;
-    });
+                             [&](const BoxTransfer* transfer) { return transfer->round < round; });
+    const auto end =
+        std::partition_point(begin, transfers_.end(),
+                             [&](const BoxTransfer* transfer) { return transfer->round == round; });
     return {begin, end};
   }
 
   absl::Status AllocateStaging(ByteBudget& budget) {
     int64_t peak = 0, bytes = 0, round = -1;
-    for (const Transfer* transfer : transfers_) {
+    for (const BoxTransfer* transfer : transfers_) {
       if (transfer->round != round) bytes = 0;
       round = transfer->round;
       bytes += NeedsStaging(*transfer) ? transfer->bytes : 0;
@@ -201,7 +201,7 @@ class Execution {
   }
 
   // A box that lies dense in memory that the host can reach is sent and received in place.
-  bool NeedsStaging(const Transfer& transfer) const {
+  bool NeedsStaging(const BoxTransfer& transfer) const {
     if (IsMine(plan_.sources[Index(transfer.source)])) {
       const auto side = SourceSide(transfer.source, transfer.box);
       return !side.host_visible || !IsDense(side.view);
@@ -210,7 +210,7 @@ class Execution {
     return !side.host_visible || !IsDense(AsConst(side.view));
   }
 
-  comm::Send Pack(const Transfer& transfer, std::vector<DeviceCopy>& packs) {
+  comm::Send Pack(const BoxTransfer& transfer, std::vector<DeviceCopy>& packs) {
     const int to = plan_.targets[Index(transfer.targets.front())].device.process;
     CopySide<const std::byte> side = SourceSide(transfer.source, transfer.box);
     const auto size = static_cast<size_t>(transfer.bytes);
@@ -220,7 +220,7 @@ class Execution {
     return {to, memory};
   }
 
-  comm::Receive Unpack(const Transfer& transfer, std::vector<DeviceCopy>& unpacks) {
+  comm::Receive Unpack(const BoxTransfer& transfer, std::vector<DeviceCopy>& unpacks) {
     const int from = plan_.sources[Index(transfer.source)].device.process;
     const bool staged = NeedsStaging(transfer);
     const std::span<std::byte> memory =
@@ -261,7 +261,7 @@ class Execution {
   std::vector<Held> sources_;
   std::vector<std::optional<Fresh>> fresh_;
   device::Device* any_device_ = nullptr;
-  std::vector<const Transfer*> transfers_;  // that this process takes part in, by round
+  std::vector<const BoxTransfer*> transfers_;  // that this process takes part in, by round
   ByteBudget::Reservation reservation_;
   Arena arena_;
 };

@@ -178,12 +178,12 @@ class Accountant {
     for (const LocalCopy& copy : plan_.copies) {
       Of(plan_.targets[static_cast<size_t>(copy.target)]).copied_bytes += copy.bytes;
     }
-    for (const Transfer& transfer : plan_.transfers) Add(transfer);
+    for (const BoxTransfer& transfer : plan_.transfers) Add(transfer);
     CloseRound();
   }
 
  private:
-  void Add(const Transfer& transfer) {
+  void Add(const BoxTransfer& transfer) {
     if (transfer.round != round_) CloseRound();
     round_ = transfer.round;
     ProcessTotals& sender = Of(plan_.sources[static_cast<size_t>(transfer.source)]);

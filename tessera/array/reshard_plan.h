@@ -48,13 +48,13 @@ struct LocalCopy {
 };
 
 // A box that crosses to another process, which copies it to each of its `targets`.
-struct Transfer {
+struct BoxTransfer {
   int64_t round = 0;
   int64_t source = 0;
   absl::InlinedVector<int64_t, 2> targets;
   Box box;
   int64_t bytes = 0;
-  friend bool operator==(const Transfer&, const Transfer&) = default;
+  friend bool operator==(const BoxTransfer&, const BoxTransfer&) = default;
 };
 
 // What one process does.  Kept, copied and received together are its target shards.
@@ -81,7 +81,7 @@ struct ReshardPlan {
   std::vector<mesh::DeviceShard> targets;
   std::vector<KeptShard> kept;
   std::vector<LocalCopy> copies;
-  std::vector<Transfer> transfers;  // by round
+  std::vector<BoxTransfer> transfers;  // by round
   int64_t rounds = 0;
   std::vector<ProcessTotals> totals;  // by process, ascending, of those that have a shard
 

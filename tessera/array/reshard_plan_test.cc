@@ -103,8 +103,8 @@ TEST(PlanReshardTest, ABoxThatManyDevicesOfAProcessNeedCrossesOnce) {
       PlanReshard(F32({6}), SingleDeviceSharding{{0, 0}}, NamedSharding::Replicated(Line(6, 2))));
   EXPECT_THAT(plan.kept, ElementsAre(KeptShard{0, 0}));
   EXPECT_THAT(plan.copies, ElementsAre(LocalCopy{0, 1, MakeBox({0}, {6}), 24}));
-  EXPECT_THAT(plan.transfers, ElementsAre(Transfer{0, 0, {2, 3}, MakeBox({0}, {6}), 24},
-                                          Transfer{0, 0, {4, 5}, MakeBox({0}, {6}), 24}));
+  EXPECT_THAT(plan.transfers, ElementsAre(BoxTransfer{0, 0, {2, 3}, MakeBox({0}, {6}), 24},
+                                          BoxTransfer{0, 0, {4, 5}, MakeBox({0}, {6}), 24}));
   EXPECT_EQ(plan.totals[2], (ProcessTotals{2, 0, 24, 0, 24, 24}));
 }
 
@@ -130,9 +130,9 @@ TEST(PlanReshardTest, LargeBoxesAreCutIntoRounds) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const ReshardPlan plan,
                                PlanReshard(F32({5, 2}), SingleDeviceSharding{{0, 0}},
                                            SingleDeviceSharding{{1, 1}}, {.budget_bytes = 32}));
-  EXPECT_THAT(plan.transfers, ElementsAre(Transfer{0, 0, {0}, MakeBox({0, 0}, {2, 2}), 16},
-                                          Transfer{1, 0, {0}, MakeBox({2, 0}, {2, 2}), 16},
-                                          Transfer{2, 0, {0}, MakeBox({4, 0}, {1, 2}), 8}));
+  EXPECT_THAT(plan.transfers, ElementsAre(BoxTransfer{0, 0, {0}, MakeBox({0, 0}, {2, 2}), 16},
+                                          BoxTransfer{1, 0, {0}, MakeBox({2, 0}, {2, 2}), 16},
+                                          BoxTransfer{2, 0, {0}, MakeBox({4, 0}, {1, 2}), 8}));
   EXPECT_EQ(plan.totals[0].peak_staging_bytes, 16);
   EXPECT_EQ(plan.totals[1].peak_staging_bytes, 16);
 }
@@ -240,7 +240,7 @@ class PlanAudit {
       EXPECT_EQ(copy.bytes, *copy.box.num_elements() * DTypeBytes(plan_.array.dtype));
       Paint(copy.source, copy.target, copy.box);
     }
-    for (const Transfer& transfer : plan_.transfers) AuditTransfer(transfer);
+    for (const BoxTransfer& transfer : plan_.transfers) AuditTransfer(transfer);
     for (size_t i = 0; i < plan_.targets.size(); ++i) AuditTarget(static_cast<int64_t>(i));
   }
 
@@ -275,7 +275,7 @@ class PlanAudit {
     EXPECT_EQ(twice, 0);
   }
 
-  void AuditTransfer(const Transfer& transfer) {
+  void AuditTransfer(const BoxTransfer& transfer) {
     const int receiver = Target(transfer.targets.front()).device.process;
     EXPECT_NE(Source(transfer.source).device.process, receiver);
     EXPECT_EQ(transfer.bytes, *transfer.box.num_elements() * DTypeBytes(plan_.array.dtype));
@@ -326,7 +326,7 @@ class PlanAudit {
 void AuditRounds(const ReshardPlan& plan, int64_t budget_bytes) {
   std::map<std::pair<int64_t, int>, int64_t> sent, received;
   int64_t round = 0;
-  for (const Transfer& transfer : plan.transfers) {
+  for (const BoxTransfer& transfer : plan.transfers) {
     EXPECT_TRUE(transfer.round == round || transfer.round == round + 1);
     round = transfer.round;
     const int from = plan.sources[static_cast<size_t>(transfer.source)].device.process;

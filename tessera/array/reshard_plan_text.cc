@@ -13,7 +13,7 @@ int64_t DeviceAt(const Shards& shards, int64_t position) {
   return shards[static_cast<size_t>(position)].device.id;
 }
 
-std::string TargetsText(const ReshardPlan& plan, const Transfer& transfer) {
+std::string TargetsText(const ReshardPlan& plan, const BoxTransfer& transfer) {
   std::string text = transfer.targets.size() == 1 ? "device " : "devices ";
   for (size_t i = 0; i < transfer.targets.size(); ++i) {
     text += Concat(i == 0 ? "" : ", ", DeviceAt(plan.targets, transfer.targets[i]));
@@ -67,7 +67,7 @@ Json ActsJson(const ReshardPlan& plan) {
                       {"box", BoxJson(copy.box)},
                       {"bytes", copy.bytes}});
   }
-  for (const Transfer& transfer : plan.transfers) {
+  for (const BoxTransfer& transfer : plan.transfers) {
     transfers.push_back(
         {{"round", transfer.round},
          {"source", transfer.source},
@@ -93,7 +93,7 @@ std::string ReshardPlan::Text() const {
         Concat("copy device ", DeviceAt(sources, copy.source), " to device ",
                DeviceAt(targets, copy.target), " ", copy.box.Text(), ", ", copy.bytes, " bytes\n");
   }
-  for (const Transfer& transfer : transfers) {
+  for (const BoxTransfer& transfer : transfers) {
     text += Concat("round ", transfer.round, ": send device ", DeviceAt(sources, transfer.source),
                    " to ", TargetsText(*this, transfer), " ", transfer.box.Text(), ", ",
                    transfer.bytes, " bytes\n");

@@ -62,11 +62,11 @@ class RoundMaker {
     }
   }
 
-  absl::Status Cut(std::vector<Transfer> whole) {
+  absl::Status Cut(std::vector<BoxTransfer> whole) {
     turns_.reserve(whole.size());
     transfers_.reserve(whole.size());
     const int64_t element_bytes = DTypeBytes(plan_.array.dtype);
-    for (Transfer& transfer : whole) {
+    for (BoxTransfer& transfer : whole) {
       TESSERA_RETURN_IF_ERROR(CheckPieces(CeilDivide(transfer.bytes, half_budget_)));
       if (transfer.bytes <= half_budget_) {
         AddTurn(std::move(transfer));
@@ -84,12 +84,12 @@ class RoundMaker {
     return absl::OkStatus();
   }
 
-  std::vector<Transfer> Assign() {
+  std::vector<BoxTransfer> Assign() {
     std::vector<Filling> sends(place_.size()), receives(place_.size());
     for (const Turn& turn : turns_) {
       Filling& send = sends[static_cast<size_t>(turn.from)];
       Filling& receive = receives[static_cast<size_t>(turn.to)];
-      Transfer& transfer = transfers_[turn.index];
+      BoxTransfer& transfer = transfers_[turn.index];
       transfer.round = std::max(send.FirstRoundFor(transfer.bytes, half_budget_),
                                 receive.FirstRoundFor(transfer.bytes, half_budget_));
       send.Add(transfer.round, transfer.bytes);
@@ -98,7 +98,7 @@ class RoundMaker {
     std::stable_sort(turns_.begin(), turns_.end(), [&](const Turn& a, const Turn& b) {
       return transfers_[a.index].round < transfers_[b.index].round;
     });
-    std::vector<Transfer> ordered;
+    std::vector<BoxTransfer> ordered;
     ordered.reserve(turns_.size());
     for (const Turn& turn : turns_) ordered.push_back(std::move(transfers_[turn.index]));
     return ordered;
@@ -112,7 +112,7 @@ class RoundMaker {
                            " takes more than ", kMaxTransfers, " transfers");
   }
 
-  void AddTurn(Transfer transfer) {
+  void AddTurn(BoxTransfer transfer) {
     const auto places = static_cast<int64_t>(place_.size());
     Turn turn;
     turn.from = PlaceOf(plan_.sources[static_cast<size_t>(transfer.source)]);
@@ -132,7 +132,7 @@ class RoundMaker {
   const int64_t half_budget_;
   absl::flat_hash_map<int, int64_t> place_;  // of a process among all
   absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> pieces_;
-  std::vector<Transfer> transfers_;
+  std::vector<BoxTransfer> transfers_;
   std::vector<Turn> turns_;
 };
 

@@ -4,59 +4,29 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "tessera/array/testing/arrays.h"
 #include "tessera/core/testing/status_matchers.h"
-#include "tessera/device/host_platform.h"
 
 namespace tessera::array {
 namespace {
 
-using ::tessera::testing::HasKind;
+using ::tessera::array::testing::Host;
+using ::tessera::array::testing::Ints;
+using ::tessera::array::testing::InUse;
+using ::tessera::array::testing::Iota;
+using ::tessera::array::testing::Mesh24;
+using ::tessera::array::testing::On24;
+using ::tessera::array::testing::ValuesOf;
+using ::tessera::array::testing::ViewOf;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::HasKind;
 using ::tessera::testing::StatusIs;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-using Ints = std::vector<int32_t>;
-
-mesh::Mesh Mesh24() { return *mesh::Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
-mesh::Sharding On24(mesh::PartitionSpec spec) {
-  return *mesh::NamedSharding::Make(Mesh24(), std::move(spec));
-}
-
-std::unique_ptr<device::Platform> Host(int64_t count, int64_t limit = device::kNoLimit) {
-  return *device::MakeHostPlatform({.count = count, .limit_bytes = limit});
-}
-
-Ints Iota(int64_t count) {
-  Ints values(static_cast<size_t>(count));
-  std::iota(values.begin(), values.end(), 0);
-  return values;
-}
-
-ConstStridedView ViewOf(const Ints& values, const Dims& shape) {
-  return RowMajorView(reinterpret_cast<const std::byte*>(values.data()), shape, 4);
-}
-
-// The shard's elements, whatever its strides.
-Ints Values(const Shard& shard) {
-  Ints values(static_cast<size_t>(*shard.box.num_elements()));
-  EXPECT_THAT(
-      CopyStrided(shard.View(DType::kInt32),
-                  RowMajorView(reinterpret_cast<std::byte*>(values.data()), shard.box.shape(), 4)),
-      IsOk());
-  return values;
-}
-
-std::vector<int64_t> InUse(const device::Platform& platform) {
-  std::vector<int64_t> bytes;
-  for (const auto& device : platform.devices()) bytes.push_back(device->in_use());
-  return bytes;
-}
 
 TEST(FromHostTest, GivesEachDeviceItsBox) {
   const auto platform = Host(8);
@@ -69,7 +39,7 @@ TEST(FromHostTest, GivesEachDeviceItsBox) {
     EXPECT_EQ(array.shards()[6].device, (mesh::Device{6, 0}));
     EXPECT_EQ(array.shards()[6].box.Text(), "[2:3,2:4]");
     EXPECT_EQ(array.shards()[6].replica_id, 0);
-    EXPECT_THAT(Values(array.shards()[6]), ElementsAre(10, 11));
+    EXPECT_THAT(ValuesOf(array.shards()[6]), ElementsAre(10, 11));
     EXPECT_TRUE(array.IsFullyAddressable());
     EXPECT_EQ(array.ToHostView(), std::nullopt);
     EXPECT_THAT(InUse(*platform), Each(8));
@@ -85,7 +55,7 @@ TEST(FromHostTest, EveryReplicaCountsItsOwnCopy) {
       ShardedArray::FromHost(ViewOf(whole, {4}), DType::kInt32, On24({"dp"}), *platform));
   EXPECT_THAT(InUse(*platform), Each(8));
   EXPECT_EQ(array.shards()[7].replica_id, 3);
-  EXPECT_THAT(Values(array.shards()[7]), ElementsAre(2, 3));
+  EXPECT_THAT(ValuesOf(array.shards()[7]), ElementsAre(2, 3));
 }
 
 TEST(FromHostTest, LooksAtOwnedMemoryWhereAShardIsDense) {
@@ -106,7 +76,7 @@ TEST(FromHostTest, CopiesOwnedMemoryWhereAShardIsNotDense) {
       const ShardedArray array,
       ShardedArray::FromHost(ViewOf(*owner, {4, 4}), DType::kInt32, On24({nullptr, "tp"}),
                              *platform, {.owner = owner}));
-  EXPECT_THAT(Values(array.shards()[1]), ElementsAre(1, 5, 9, 13));
+  EXPECT_THAT(ValuesOf(array.shards()[1]), ElementsAre(1, 5, 9, 13));
   EXPECT_THAT(InUse(*platform), Each(16));
   EXPECT_EQ(owner.use_count(), 1);
 }
@@ -120,7 +90,7 @@ TEST(FromHostTest, TakesAnyStrides) {
   TESSERA_ASSERT_OK_AND_ASSIGN(
       const ShardedArray array,
       ShardedArray::FromHost(turned, DType::kInt32, mesh::SingleDeviceSharding{{0, 0}}, *platform));
-  EXPECT_THAT(Values(array.shards()[0]), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(ValuesOf(array.shards()[0]), ElementsAre(0, 3, 1, 4, 2, 5));
   ASSERT_TRUE(array.ToHostView().has_value());
   EXPECT_EQ(array.ToHostView()->shape, (Dims{3, 2}));
 }
@@ -131,7 +101,7 @@ TEST(FromHostTest, TakesScalarsAndEmptyArrays) {
   TESSERA_ASSERT_OK_AND_ASSIGN(
       const ShardedArray scalar,
       ShardedArray::FromHost(ViewOf(one, {}), DType::kInt32, On24({}), *platform));
-  EXPECT_THAT(Values(scalar.shards()[3]), ElementsAre(7));
+  EXPECT_THAT(ValuesOf(scalar.shards()[3]), ElementsAre(7));
   TESSERA_ASSERT_OK_AND_ASSIGN(
       const ShardedArray empty,
       ShardedArray::FromHost(ViewOf({}, {0, 4}), DType::kInt32, On24({"dp", "tp"}), *platform));
@@ -147,7 +117,7 @@ TEST(FromHostTest, KeepsToThisProcess) {
       const ShardedArray array,
       ShardedArray::FromHost(ViewOf(whole, {4}), DType::kInt32, sharding, *platform));
   ASSERT_EQ(array.shards().size(), 2u);
-  EXPECT_THAT(Values(array.shards()[1]), ElementsAre(3));
+  EXPECT_THAT(ValuesOf(array.shards()[1]), ElementsAre(3));
   EXPECT_FALSE(array.IsFullyAddressable());
   const auto other = *device::MakeHostPlatform({.process = 1, .ids = {11}});
   EXPECT_THAT(ShardedArray::FromHost(ViewOf(whole, {4}), DType::kInt32, sharding, *other),
@@ -206,8 +176,8 @@ TEST(FromCallbackTest, AsksForEachBoxOnce) {
                                    },
                                    {.pool = pooled ? &pool : nullptr}));
     EXPECT_EQ(calls, 4);
-    EXPECT_THAT(Values(array.shards()[2]), ElementsAre(200, 201));
-    EXPECT_THAT(Values(array.shards()[6]), ElementsAre(200, 201));
+    EXPECT_THAT(ValuesOf(array.shards()[2]), ElementsAre(200, 201));
+    EXPECT_THAT(ValuesOf(array.shards()[6]), ElementsAre(200, 201));
     EXPECT_NE(array.shards()[6].buffer.data(), array.shards()[2].buffer.data());
     EXPECT_THAT(InUse(*platform), Each(8));
   }
@@ -258,8 +228,8 @@ class FromPiecesTest : public ::testing::Test {
 TEST_F(FromPiecesTest, TakesPiecesInAnyOrder) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const ShardedArray array,
                                Assemble({MakePiece(1, {3, 4}, {2}), MakePiece(0, {1, 2}, {2})}));
-  EXPECT_THAT(Values(array.shards()[0]), ElementsAre(1, 2));
-  EXPECT_THAT(Values(array.shards()[1]), ElementsAre(3, 4));
+  EXPECT_THAT(ValuesOf(array.shards()[0]), ElementsAre(1, 2));
+  EXPECT_THAT(ValuesOf(array.shards()[1]), ElementsAre(3, 4));
 }
 
 TEST_F(FromPiecesTest, TakesStridedPieces) {
@@ -267,7 +237,7 @@ TEST_F(FromPiecesTest, TakesStridedPieces) {
   spread.strides = {8};
   TESSERA_ASSERT_OK_AND_ASSIGN(const ShardedArray array,
                                Assemble({spread, MakePiece(1, {3, 4}, {2})}));
-  EXPECT_THAT(Values(array.shards()[0]), ElementsAre(1, 2));
+  EXPECT_THAT(ValuesOf(array.shards()[0]), ElementsAre(1, 2));
 }
 
 TEST_F(FromPiecesTest, TakesPiecesWithoutElements) {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "tessera/array/convert_strided.h"
 #include "tessera/array/gather_internal.h"
+#include "tessera/array/place.h"
 #include "tessera/array/to_host.h"
 #include "tessera/core/status.h"
 
@@ -158,6 +159,9 @@ absl::Status RunRounds(const ShardedArray& array, const device::Platform& platfo
 absl::StatusOr<HostArray> ToHost(const ShardedArray& array, const device::Platform& platform,
                                  comm::Comm& comm, const ToHostRanksOptions& options) {
   if (comm.size() == 1) return ToHost(array, platform, options.host);
+  TESSERA_RETURN_IF_ERROR(AgreeOnArray(array.shape_dtype(),
+                                       Concat(" on ", mesh::ShardingText(array.sharding())), comm,
+                                       options.limit));
   TESSERA_ASSIGN_OR_RETURN(std::vector<Transfer> transfers, PlanTransfers(array));
   std::optional<HostTarget> target;
   const auto begin = [&]() -> absl::Status {
