@@ -1,13 +1,16 @@
 """Runs tessera and its Python peers on the same work, one after the other, and prints the ratios.
 
-Usage: side_by_side.py BUILD_FOLDER [--only rules|flatten]
+Usage: side_by_side.py BUILD_FOLDER [--only rules|flatten|reshard]
 
   rules    the first of 40 rules for up to 100,000 keys, beside Python's `re`
   flatten  a tree of 1,000,000 leaves with key paths, beside JAX (left out, and said so, when this
            Python has no jax)
 
+  reshard  2 GiB from rows to columns over 8 host devices, beside this machine's strided copy and
+           JAX (takes 9 GiB of memory)
+
 Fails when a bar is missed: rules 20 times faster than `re` and linear in keys, flattening with paths
-at least as fast as JAX.
+at least as fast as JAX, resharding at 0.6 of the strided copy and 1.5 times as fast as JAX.
 """
 
 import argparse
@@ -22,6 +25,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 LEAST_RULES_RATIO = 20
 # Ten times the keys may cost this many times the time; 10 is exactly linear, the rest is noise.
 MOST_GROWTH = 20
+LEAST_OF_COPY = 0.6
+LEAST_RESHARD_RATIO = 1.5
 
 
 def json_lines(command):
@@ -63,17 +68,37 @@ def compare_flatten(bench):
     return ours["flatten_with_path"] <= peer["flatten_with_path"]
 
 
+def compare_reshard(bench):
+    ok = True
+    ours = json_lines([bench / "bench_reshard"])
+    for line in ours:
+        print(f"reshard  {line['case']:<12} {line['dtype']:<8} {line['bytes'] >> 20:>5} MiB "
+              f"{line['devices']:>3} devices  {line['seconds']:.3f} s "
+              f"({line['of_copy']:.2f} of the copy; {line['fresh_s']:.3f} s with fresh memory)")
+        ok &= line["case"] != "same_devices" or line["of_copy"] >= LEAST_OF_COPY
+    if importlib.util.find_spec("jax") is None:
+        print("reshard  JAX left out: this Python has no jax (see bench/requirements.txt)")
+        return ok
+    seconds = {(line["case"], line["dtype"], line["bytes"]): line["seconds"] for line in ours}
+    for line in json_lines([sys.executable, HERE / "reshard_jax.py"]):
+        ratio = line["seconds"] / seconds[line["case"], line["dtype"], line["bytes"]]
+        print(f"reshard  {line['case']:<12} {line['dtype']:<8} {line['bytes'] >> 20:>5} MiB "
+              f"  JAX {line['seconds']:.3f} s ({ratio:.1f}x)")
+        ok &= ratio >= LEAST_RESHARD_RATIO
+    return ok
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--only", choices=["rules", "flatten"])
+    parser.add_argument("--only", choices=["rules", "flatten", "reshard"])
     arguments = parser.parse_args()
     bench = arguments.build / "bench"
+    compare = {"rules": compare_rules, "flatten": compare_flatten, "reshard": compare_reshard}
     ok = True
-    if arguments.only != "flatten":
-        ok &= compare_rules(bench)
-    if arguments.only != "rules":
-        ok &= compare_flatten(bench)
+    for name, run in compare.items():
+        if arguments.only in (None, name):
+            ok &= run(bench)
     if not ok:
         print("a bar is missed")
     return 0 if ok else 1

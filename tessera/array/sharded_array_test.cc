@@ -21,6 +21,7 @@ using ::tessera::array::testing::Mesh24;
 using ::tessera::array::testing::On24;
 using ::tessera::array::testing::ValuesOf;
 using ::tessera::array::testing::ViewOf;
+using ::tessera::testing::IsOk;
 using ::tessera::testing::HasKind;
 using ::tessera::testing::StatusIs;
 using ::testing::Each;
@@ -237,6 +238,15 @@ TEST_F(FromPiecesTest, TakesStridedPieces) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const ShardedArray array,
                                Assemble({spread, MakePiece(1, {3, 4}, {2})}));
   EXPECT_THAT(ValuesOf(array.shards()[0]), ElementsAre(1, 2));
+}
+
+TEST_F(FromPiecesTest, TakesPiecesWithoutElements) {
+  const ShapeDtype empty{{4, 0}, DType::kInt32};
+  std::vector<Piece> pieces;
+  for (const mesh::Device& device : mesh::DevicesOf(sharding_)) {
+    pieces.push_back({device.id, {*mesh::ShardShape(sharding_, empty.shape), empty.dtype}, {}});
+  }
+  EXPECT_THAT(ShardedArray::FromPieces(empty, sharding_, *platform_, std::move(pieces)), IsOk());
 }
 
 TEST_F(FromPiecesTest, NamesThePieceThatDoesNotFit) {

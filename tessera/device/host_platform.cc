@@ -6,8 +6,8 @@
 
 #include "tessera/core/byte_budget.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/device/parallel_copy.h"
+#include "tessera/device/spare_memory.h"
 
 namespace tessera::device {
 namespace {
@@ -36,7 +36,8 @@ struct Block {
 
 class HostDevice final : public Device {
  public:
-  HostDevice(int64_t id, int64_t limit) : id_(id), account_(std::make_shared<ByteBudget>(limit)) {}
+  HostDevice(int64_t id, int64_t limit, std::shared_ptr<SpareMemory> memory)
+      : id_(id), account_(std::make_shared<ByteBudget>(limit)), memory_(std::move(memory)) {}
 
   int64_t id() const override { return id_; }
   absl::StatusOr<Placement> PlacementOf(MemoryKind kind) const override {
@@ -69,7 +70,7 @@ class HostDevice final : public Device {
  private:
   absl::StatusOr<WritableBuffer> Fill(const Placement& placement, int64_t bytes,
                                       Block block) const {
-    block.memory = AllocateHostMemory(bytes);
+    block.memory = memory_->Allocate(bytes);
     if (bytes > 0 && block.memory == nullptr) {
       return ResourceExhausted("device ", id_, ": the system has no ", bytes, " bytes; ", in_use(),
                                " of the device's limit of ", limit(), " are in use");
@@ -80,6 +81,7 @@ class HostDevice final : public Device {
 
   const int64_t id_;
   const std::shared_ptr<ByteBudget> account_;
+  const std::shared_ptr<SpareMemory> memory_;  // of all devices together
   HostQueue queue_;
 };
 
@@ -106,9 +108,10 @@ class HostPlatform final : public Platform {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Platform>> MakeHostPlatform(const HostPlatformOptions& options) {
-  if (options.count < 0 || options.limit_bytes < 0) {
+  if (options.count < 0 || options.limit_bytes < 0 || options.spare_bytes < 0) {
     return InvalidArgument("a host platform of ", options.count, " devices with ",
-                           options.limit_bytes, " bytes each; expected no negative number");
+                           options.limit_bytes, " bytes each and ", options.spare_bytes,
+                           " spare bytes; expected no negative number");
   }
   std::vector<int64_t> ids = options.ids;
   if (ids.empty()) {
@@ -118,10 +121,11 @@ absl::StatusOr<std::unique_ptr<Platform>> MakeHostPlatform(const HostPlatformOpt
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) return InvalidArgument("device ", *twice, " is given twice");
+  const auto memory = SpareMemory::Make(options.spare_bytes);
   std::vector<std::unique_ptr<Device>> devices;
   devices.reserve(ids.size());
   for (const int64_t id : ids) {
-    devices.push_back(std::make_unique<HostDevice>(id, options.limit_bytes));
+    devices.push_back(std::make_unique<HostDevice>(id, options.limit_bytes, memory));
   }
   return std::make_unique<HostPlatform>(options.process, std::move(devices));
 }

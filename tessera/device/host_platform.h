@@ -17,6 +17,8 @@ struct HostPlatformOptions {
   int process = 0;
   // One for each device, instead of 0 to count - 1.
   std::vector<int64_t> ids = {};
+  // How much memory of buffers that are gone is kept for new ones; see SpareMemory.
+  int64_t spare_bytes = int64_t{4} << 30;
 };
 
 // InvalidArgument when an id is given twice, or a count or limit is negative.
