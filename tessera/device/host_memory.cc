@@ -1,13 +1,25 @@
 #include "tessera/device/host_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
 namespace tessera::device {
 
+namespace {
+
+// All the memory that this machine has.
+int64_t PhysicalBytes() {
+  static const int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return bytes;
+}
+
+}  // namespace
+
 std::shared_ptr<std::byte> AllocateHostMemory(int64_t bytes) {
-  if (bytes <= 0) return nullptr;
+  // The system promises more than it has, and ends the process that takes it by its word.
+  if (bytes <= 0 || bytes > PhysicalBytes()) return nullptr;
   const bool huge = bytes >= kHugePageBytes;
   void* data = nullptr;
   const auto alignment = static_cast<size_t>(huge ? kHugePageBytes : kHostAlignment);

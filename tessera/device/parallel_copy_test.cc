@@ -15,9 +15,13 @@ using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
+// Words that tell their places; bytes would be slow under sanitizers.
 std::vector<std::byte> Counted(size_t size) {
   std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  for (uint64_t i = 0; i + 8 <= size; i += 8) {
+    const uint64_t word = (i + 1) * 0x9e3779b97f4a7c15u;
+    std::memcpy(bytes.data() + i, &word, 8);
+  }
   return bytes;
 }
 

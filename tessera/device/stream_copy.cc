@@ -11,30 +11,47 @@ namespace tessera::device {
 namespace {
 
 // Under this a run's ends, which are written the plain way, weigh too much.
-constexpr int64_t kLeastRun = 2048;
+constexpr int64_t kLeastRun = 512;
 constexpr size_t kLine = 64;
+constexpr size_t kPage = 4096;
+constexpr size_t kPages = 4;
 
 #if defined(__SSE2__)
+// Target at the beginning of a line.
+void StreamLine(std::byte* target, const std::byte* source) {
+  const auto* from = reinterpret_cast<const __m128i*>(source);
+  auto* to = reinterpret_cast<__m128i*>(target);
+  const __m128i a = _mm_loadu_si128(from);
+  const __m128i b = _mm_loadu_si128(from + 1);
+  const __m128i c = _mm_loadu_si128(from + 2);
+  const __m128i d = _mm_loadu_si128(from + 3);
+  _mm_stream_si128(to, a);
+  _mm_stream_si128(to + 1, b);
+  _mm_stream_si128(to + 2, c);
+  _mm_stream_si128(to + 3, d);
+}
+
+// Line by line from several pages in turn, so that several of the memory's rows are open at once.
+void StreamPages(std::byte* target, const std::byte* source) {
+  for (size_t line = 0; line < kPage; line += kLine) {
+    for (size_t page = 0; page < kPages; ++page) {
+      const size_t at = page * kPage + line;
+      _mm_prefetch(reinterpret_cast<const char*>(source + at + 2 * kLine), _MM_HINT_T0);
+      StreamLine(target + at, source + at);
+    }
+  }
+}
+
 // Only whole lines go past the caches: a part of one would be read again.
 void StreamBytes(std::byte* target, const std::byte* source, size_t bytes) {
   const size_t head = (kLine - reinterpret_cast<uintptr_t>(target) % kLine) % kLine;
   std::memcpy(target, source, head);
-  target += head;
-  source += head;
-  bytes -= head;
-  for (; bytes >= kLine; bytes -= kLine, target += kLine, source += kLine) {
-    const auto* from = reinterpret_cast<const __m128i*>(source);
-    auto* to = reinterpret_cast<__m128i*>(target);
-    const __m128i a = _mm_loadu_si128(from);
-    const __m128i b = _mm_loadu_si128(from + 1);
-    const __m128i c = _mm_loadu_si128(from + 2);
-    const __m128i d = _mm_loadu_si128(from + 3);
-    _mm_stream_si128(to, a);
-    _mm_stream_si128(to + 1, b);
-    _mm_stream_si128(to + 2, c);
-    _mm_stream_si128(to + 3, d);
+  size_t done = head;
+  for (; bytes - done >= kPages * kPage; done += kPages * kPage) {
+    StreamPages(target + done, source + done);
   }
-  std::memcpy(target, source, bytes);
+  for (; bytes - done >= kLine; done += kLine) StreamLine(target + done, source + done);
+  std::memcpy(target + done, source + done, bytes - done);
 }
 // Before anybody else may look at what was written.
 void EndStream() { _mm_sfence(); }

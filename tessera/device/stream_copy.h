@@ -8,7 +8,7 @@
 namespace tessera::device {
 
 // As CopyStrided, for a part of a copy that is larger than the caches.  Where both sides have runs
-// of some kibibytes, these are written without reading the target's lines first, which saves a
+// of half a kibibyte, these are written without reading the target's lines first, which saves a
 // third of the memory's work.
 absl::Status StreamStrided(const ConstStridedView& source, const StridedView& target);
 
