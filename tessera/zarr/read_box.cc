@@ -180,14 +180,19 @@ class BoxReader {
     TESSERA_ASSIGN_OR_RETURN(const store::ByteRange range, RangeOf(codec, stored, wanted));
     uint64_t bytes = 0;
     absl::Status decoded;
+    // A piece must not wait for a core once it was read: it would have left the cache until then.
+    std::optional<IoContext::ComputeSlot> all;
+    if (store_.streams()) all.emplace(io_);
     const auto info = store_.ReadPieces(
         stored.key, range, worker.stored.Resize(kPieceBytes),
         [&](std::span<const std::byte> piece) {
-          const IoContext::ComputeSlot slot(io_);
+          std::optional<IoContext::ComputeSlot> slot;
+          if (!all.has_value()) slot.emplace(io_);
           bytes += piece.size();
           return decoded = decoder.Feed(piece);
         },
         std::move(stop));
+    all.reset();
     if (!decoded.ok()) return Named(decoded, stored, wanted);
     if (!info.ok()) return AsDataLoss(info.status());
     TESSERA_RETURN_IF_ERROR(CheckSame(stored, *info));
