@@ -11,7 +11,9 @@ namespace tessera::store::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tessera-XXXXXX").string();
+    // mkdtemp wants six of them, to put a name of its own choice there.
+    const std::string pattern = "tessera-" + std::string(6, 'X');
+    std::string name = (std::filesystem::temp_directory_path() / pattern).string();
     path_ = mkdtemp(name.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }
