@@ -70,7 +70,9 @@ absl::StatusOr<AnyJson> Parse(std::string_view text) {
 
 template <typename AnyJson>
 absl::Status WrongType(const std::string& path, std::string_view expected, const AnyJson& found) {
-  return InvalidArgument(path, ": expected ", expected, ", found ", found.type_name());
+  // Of a number the type alone would not tell what is wrong with it.
+  const std::string what = found.is_number() ? found.dump() : found.type_name();
+  return InvalidArgument(path, ": expected ", expected, ", found ", what);
 }
 
 }  // namespace

@@ -66,11 +66,11 @@ TEST(ObjectReaderTest, ErrorsNameThePathAndTheType) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const ObjectReader reader, ObjectReader::Make(json));
   TESSERA_ASSERT_OK_AND_ASSIGN(const ObjectReader o, reader.Object("o"));
   EXPECT_THAT(o.Integer("n"), StatusIs(kInvalid, "o.n: expected an integer, found string"));
-  EXPECT_THAT(o.Integer("f"), StatusIs(kInvalid, "o.f: expected an integer, found number"));
+  EXPECT_THAT(o.Integer("f"), StatusIs(kInvalid, "o.f: expected an integer, found 1.5"));
   EXPECT_THAT(o.Integer("u"), StatusIs(kInvalid, "o.u: 18446744073709551615 does not fit 63 bits"));
   EXPECT_THAT(o.String("zz"), StatusIs(kInvalid, "o.zz: the field is missing"));
   EXPECT_THAT(o.Shape("shape"),
-              StatusIs(kInvalid, "o.shape[1]: expected a size from 0 up, found number"));
+              StatusIs(kInvalid, "o.shape[1]: expected a size from 0 up, found -2"));
   EXPECT_THAT(ObjectReader::Make(Json::array()),
               StatusIs(kInvalid, "document: expected an object, found array"));
 }

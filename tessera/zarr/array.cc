@@ -63,7 +63,8 @@ absl::StatusOr<Array> Array::Open(store::KvStore& store, std::string_view path,
     there = i;
   }
   if (!there.has_value()) {
-    return NotFound(store.Describe(requests.front().key), ": array metadata not found");
+    const std::string_view other = formats.size() > 1 ? ", and no zarr.json beside it" : "";
+    return NotFound(store.Describe(requests.front().key), ": array metadata not found", other);
   }
   TESSERA_ASSIGN_OR_RETURN(const Metadata metadata, Parse(store, requests[*there].key,
                                                           formats[*there], *found[*there].value));
