@@ -83,8 +83,10 @@ TEST_F(ArrayTest, WritesWhatJaxWrites) {
 }
 
 TEST_F(ArrayTest, OpensWhatIsThere) {
-  EXPECT_THAT(Array::Open(*store_, "w"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("w/.zarray: array metadata not found, and no zarr.json beside it")));
+  EXPECT_THAT(
+      Array::Open(*store_, "w"),
+      StatusIs(absl::StatusCode::kNotFound,
+               HasSubstr("w/.zarray: array metadata not found, and no zarr.json beside it")));
   TESSERA_ASSERT_OK_AND_ASSIGN(const Array array, Array::Create(*store_, "w", Float32({3}, {2})));
   TESSERA_ASSERT_OK_AND_ASSIGN(const Array opened, Array::Open(*store_, "w"));
   EXPECT_EQ(opened.metadata(), array.metadata());
