@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/checkpoint/index_file.h"
+#include "tessera/ledger/index_file.h"
 #include "tessera/checkpoint/sharding_tree.h"
 #include "tessera/core/status.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto index = tessera::checkpoint::DecodeIndexFile(text);
+  const auto index = tessera::ledger::DecodeIndexFile(text);
   if (!index.ok()) {
     TESSERA_CHECK(absl::IsInvalidArgument(index.status()));
     return 0;

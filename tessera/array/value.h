@@ -3,12 +3,14 @@
 #define TESSERA_ARRAY_VALUE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "tessera/array/host_array.h"
 #include "tessera/array/sharded_array.h"
 #include "tessera/mesh/leaf.h"
+#include "tessera/tree/scalar.h"
 #include "tessera/tree/tree.h"
 
 namespace tessera::array {
@@ -18,7 +20,12 @@ struct Opaque {
   std::shared_ptr<const void> value = nullptr;
   mesh::LeafKind kind = mesh::LeafKind::kOther;
   std::string type_name = {};  // for messages
+  // Set where the value is a plain one, which a checkpoint can keep.
+  std::optional<tree::Scalar> scalar = {};
 };
+
+// A number or text as a leaf.
+Opaque MakeScalar(tree::Scalar scalar);
 
 using Value = std::variant<ShardedArray, HostArray, Opaque>;
 using ValueTree = tree::Tree<Value>;

@@ -20,7 +20,7 @@ absl::StatusOr<ChosenSharding> BindSpec(const mesh::PartitionSpec& spec,
   return mesh::NamedSharding::Make(*options.mesh, spec);
 }
 
-absl::StatusOr<ChosenSharding> Choose(const ArrayRecord& record,
+absl::StatusOr<ChosenSharding> Choose(const ledger::ArrayRecord& record,
                                       const ShardingTreeOptions& options) {
   if (const auto* spec = std::get_if<mesh::PartitionSpec>(&options.default_sharding)) {
     return BindSpec(*spec, options);
@@ -33,7 +33,7 @@ absl::StatusOr<ChosenSharding> Choose(const ArrayRecord& record,
   return mesh::NamedSharding::Replicated(*options.mesh);
 }
 
-absl::StatusOr<ChosenSharding> ChooseChecked(const ArrayRecord& record,
+absl::StatusOr<ChosenSharding> ChooseChecked(const ledger::ArrayRecord& record,
                                              const ShardingTreeOptions& options) {
   TESSERA_ASSIGN_OR_RETURN(ChosenSharding chosen, Choose(record, options));
   if (chosen.has_value()) TESSERA_RETURN_IF_ERROR(mesh::ShardShape(*chosen, record.shape));
@@ -42,15 +42,16 @@ absl::StatusOr<ChosenSharding> ChooseChecked(const ArrayRecord& record,
 
 }  // namespace
 
-absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(const TensorstoreIndex& index,
+absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(const ledger::TensorstoreIndex& index,
                                                          const ShardingTreeOptions& options) {
-  TESSERA_ASSIGN_OR_RETURN(const SelectedArrays selected, SelectArrays(index, options.prefix));
+  TESSERA_ASSIGN_OR_RETURN(const ledger::SelectedArrays selected,
+                           ledger::SelectArrays(index, options.prefix));
   std::vector<tree::ComponentLeaf<ChosenSharding>> leaves;
   std::map<std::vector<std::string>, size_t> position;
-  for (const ArrayRecord& record : selected.arrays) {
+  for (const ledger::ArrayRecord& record : selected.arrays) {
     auto chosen = ChooseChecked(record, options);
     if (!chosen.ok()) return Prefixed(chosen.status(), record.path);
-    std::vector<std::string> key = KeyWithoutPrefix(record, selected.prefix);
+    std::vector<std::string> key = ledger::KeyWithoutPrefix(record, selected.prefix);
     const auto [known, is_new] = position.try_emplace(key, leaves.size());
     if (is_new) {
       leaves.push_back({std::move(key), *std::move(chosen)});

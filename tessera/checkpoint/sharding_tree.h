@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
-#include "tessera/checkpoint/index_file.h"
+#include "tessera/ledger/index_file.h"
 #include "tessera/mesh/mesh.h"
 #include "tessera/mesh/partition_spec.h"
 #include "tessera/mesh/sharding.h"
@@ -23,7 +23,7 @@ using ShardingTree = tree::Tree<ChosenSharding>;
 // One sharding or spec for every array, or a choice by record.  Nothing: replicated on the mesh.
 using DefaultSharding =
     std::variant<std::monostate, mesh::PartitionSpec, mesh::Sharding,
-                 std::function<absl::StatusOr<ChosenSharding>(const ArrayRecord&)>>;
+                 std::function<absl::StatusOr<ChosenSharding>(const ledger::ArrayRecord&)>>;
 
 struct ShardingTreeOptions {
   std::optional<mesh::Mesh> mesh = {};
@@ -35,7 +35,7 @@ struct ShardingTreeOptions {
 // leaf.  A later record of the same key replaces the earlier one.  InvalidArgument naming the key
 // when a spec or sharding does not fit a recorded shape, when one key lies inside another, and as
 // SelectArrays; kind no_mesh for a spec without a mesh.
-absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(const TensorstoreIndex& index,
+absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(const ledger::TensorstoreIndex& index,
                                                          const ShardingTreeOptions& options = {});
 
 }  // namespace tessera::checkpoint

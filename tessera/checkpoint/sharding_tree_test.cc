@@ -21,7 +21,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
 
-TensorstoreIndex Sample() {
+ledger::TensorstoreIndex Sample() {
   return {"0.1.0",
           {{{"model", {{"model/emb/w", {8, 4}, "float32"}, {"model/b", {4}, "float32"}}}}},
           {}};
@@ -53,7 +53,7 @@ TEST(CreateShardingTreeTest, ASpecIsBoundAndCheckedAgainstEveryShape) {
 }
 
 TEST(CreateShardingTreeTest, AFunctionSeesTheWholeRecord) {
-  const auto choose = [](const ArrayRecord& record) -> absl::StatusOr<ChosenSharding> {
+  const auto choose = [](const ledger::ArrayRecord& record) -> absl::StatusOr<ChosenSharding> {
     if (record.shape.size() < 2) return std::nullopt;
     return NamedSharding::Make(M24(), {"dp", "tp"});
   };
@@ -65,18 +65,18 @@ TEST(CreateShardingTreeTest, AFunctionSeesTheWholeRecord) {
 }
 
 TEST(CreateShardingTreeTest, ARootArrayIsABareLeaf) {
-  const TensorstoreIndex index{"", {{{"m", {{"m", {2}, "int8"}}}}}, {}};
+  const ledger::TensorstoreIndex index{"", {{{"m", {{"m", {2}, "int8"}}}}}, {}};
   EXPECT_THAT(CreateShardingTreeFromIndex(index), IsOkAndHolds(ShardingTree(ChosenSharding())));
 }
 
 TEST(CreateShardingTreeTest, ALaterRecordReplacesAnEarlierOne) {
-  const TensorstoreIndex index{"", {}, {{{"w", {2}, "int8"}, {"w", {4}, "int8"}}}};
+  const ledger::TensorstoreIndex index{"", {}, {{{"w", {2}, "int8"}, {"w", {4}, "int8"}}}};
   EXPECT_THAT(CreateShardingTreeFromIndex(index),
               IsOkAndHolds(ShardingTree::MakeDict({{"w", ChosenSharding()}})));
 }
 
 TEST(CreateShardingTreeTest, AKeyInsideAnotherIsRefused) {
-  const TensorstoreIndex index{"", {}, {{{"a", {2}, "int8"}, {"a/b", {4}, "int8"}}}};
+  const ledger::TensorstoreIndex index{"", {}, {{{"a", {2}, "int8"}, {"a/b", {4}, "int8"}}}};
   EXPECT_THAT(CreateShardingTreeFromIndex(index),
               StatusIs(kInvalid, ::testing::AllOf(HasSubstr("a/b"), HasSubstr("'a'"))));
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -13,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/core/box.h"
+#include "tessera/core/hash128.h"
 #include "tessera/core/io_context.h"
 #include "tessera/core/strided.h"
 #include "tessera/store/kv_store.h"
@@ -40,10 +42,41 @@ struct ReadReport {
   static constexpr int64_t kMostAbsentListed = 4096;
 };
 
+// A stored value as a whole: what a manifest says of it.
+struct StoredValue {
+  uint64_t size = 0;
+  Hash128 hash = {};
+  friend bool operator==(const StoredValue&, const StoredValue&) = default;
+};
+
+struct ReadOptions {
+  // What the value of a key must be.  With it every chunk that is met is read whole, and DataLoss
+  // names the key, size or hash that differs, a value that is missing, and one for which this
+  // returns nullopt.  Called by many threads at once; not with the keys of chunks that a shard has.
+  std::function<std::optional<StoredValue>(std::string_view key)> expected = nullptr;
+};
+
+// Where the elements of an array go, when that is more than one place or not memory of this
+// process.  Called by many threads at once, each with a box that no other call has elements of.
+class Destination {
+ public:
+  virtual ~Destination() = default;
+
+  // Memory, of the box's shape and the array's dtype, that takes all elements of `box`; nullopt
+  // when there is no such place, and they are to be given to Put.
+  virtual std::optional<StridedView> MemoryFor(const Box& box) = 0;
+
+  // Takes the elements of `box`, which live during the call only.
+  virtual absl::Status Put(const Box& box, const ConstStridedView& elements) = 0;
+};
+
 struct WriteOptions {
   // Leaves out chunks that hold nothing but the fill value, as TensorStore does.  By default all
   // are stored: then a chunk that is absent was lost.
   bool omit_fill_chunks = false;
+  // Told of every value that was written: its size, and a hash that was taken while it was.  Called
+  // by many threads at once.
+  std::function<void(std::string_view key, const StoredValue& value)> on_stored = nullptr;
 };
 
 struct WriteReport {
@@ -85,6 +118,14 @@ class Array {
   // that was replaced by another between its index and its chunks.
   absl::StatusOr<ReadReport> Read(const Box& box, const StridedView& target, IoContext& io,
                                   std::stop_token stop = {}) const;
+
+  // The same for parts of the array, each within one chunk and no two of one chunk.  Every chunk is
+  // read and decoded once.  A part goes to the destination's memory, or in slabs to its Put, which
+  // are as large as the budget allows: a chunk larger than the budget is decoded piece by piece
+  // where its codecs can.
+  absl::StatusOr<ReadReport> ReadParts(std::span<const Box> parts, Destination& destination,
+                                       IoContext& io, const ReadOptions& options = {},
+                                       std::stop_token stop = {}) const;
 
   // Stores the elements of `source` as those of `box`.  A chunk that the box covers is written
   // without being read; another is read, merged and written on condition that nobody else did.

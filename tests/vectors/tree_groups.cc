@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/checkpoint/index_file.h"
+#include "tessera/ledger/index_file.h"
 #include "tessera/checkpoint/sharding_tree.h"
 #include "tessera/core/status.h"
 #include "tessera/tree/flatten.h"
@@ -139,7 +139,7 @@ Report RunShardingTreeFromIndex(const OrderedJson& document) {
     const OrderedJson& prefix = test_case["prefix"];
     auto ours = [&]() -> absl::StatusOr<checkpoint::ShardingTree> {
       TESSERA_ASSIGN_OR_RETURN(const auto index,
-                               checkpoint::DecodeIndexFile(test_case["index"].dump()));
+                               ledger::DecodeIndexFile(test_case["index"].dump()));
       checkpoint::ShardingTreeOptions options{.mesh = *mesh::Mesh::MakeHost({{"dp", 2}})};
       if (prefix.is_string()) options.prefix = prefix.get<std::string>();
       return checkpoint::CreateShardingTreeFromIndex(index, options);

@@ -1,4 +1,4 @@
-#include "tessera/checkpoint/index_file.h"
+#include "tessera/ledger/index_file.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "tessera/core/status.h"
 #include "tessera/tree/stored_path.h"
 
-namespace tessera::checkpoint {
+namespace tessera::ledger {
 namespace {
 
 absl::StatusOr<std::vector<std::string>> KeyFromJson(const OrderedObjectReader& record) {
@@ -125,4 +125,4 @@ std::vector<std::string> KeyWithoutPrefix(const ArrayRecord& record, std::string
   return key;
 }
 
-}  // namespace tessera::checkpoint
+}  // namespace tessera::ledger

@@ -1,11 +1,11 @@
-#include "tessera/checkpoint/index_file.h"
+#include "tessera/ledger/index_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tessera/core/testing/status_matchers.h"
 
-namespace tessera::checkpoint {
+namespace tessera::ledger {
 namespace {
 
 using ::tessera::testing::IsOk;
@@ -80,4 +80,4 @@ TEST(KeyWithoutPrefixTest, StripsWholeComponents) {
 }
 
 }  // namespace
-}  // namespace tessera::checkpoint
+}  // namespace tessera::ledger
