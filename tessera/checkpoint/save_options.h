@@ -71,8 +71,10 @@ struct SaveOptions {
   bool write_index = true;
   SnapshotMode snapshot = SnapshotMode::kCopy;
   IfBusy if_busy = IfBusy::kWait;
-  // Files that appear together with the arrays; rank 0's are taken.
+  // Files that appear together with the arrays; rank 0's are taken.  Those of the prefix alone, and
+  // those that all prefixes of the checkpoint share, of which the last save's stay.
   std::vector<commit::SideFile> side_files = {};
+  std::vector<commit::SideFile> shared_files = {};
   // Called on rank 0 in the background, once everything is committed.  Its error is the save's.
   std::function<absl::Status(const SaveReport&)> commit_callback = nullptr;
   // Told of what this rank has written so far, by one thread at a time, never less than before; at

@@ -25,16 +25,16 @@ struct SaveProgress {
 };
 
 struct SaveReport {
-  std::string id;      // of the commit; empty: there was nothing to write
-  std::string prefix;  // empty: none
+  std::string id = {};      // of the commit; empty: there was nothing to write
+  std::string prefix = {};  // empty: none
   int64_t arrays = 0;
-  int64_t nbytes = 0;          // of all arrays, as stored without compression
-  int64_t chunks = 0;          // of all ranks
-  int64_t stored_bytes = 0;    // of all chunks
-  int64_t rank_bytes = 0;      // that this rank wrote, before compression
-  std::vector<LostLeaf> lost;  // leaves that were not kept
-  double blocked_seconds = 0;  // that Start took
-  double total_seconds = 0;    // from Start to the commit
+  int64_t nbytes = 0;               // of all arrays, as stored without compression
+  int64_t chunks = 0;               // of all ranks
+  int64_t stored_bytes = 0;         // of all chunks
+  int64_t rank_bytes = 0;           // that this rank wrote, before compression
+  std::vector<LostLeaf> lost = {};  // leaves that were not kept
+  double blocked_seconds = 0;       // that Start took
+  double total_seconds = 0;         // from Start to the commit
 };
 
 }  // namespace tessera::checkpoint
