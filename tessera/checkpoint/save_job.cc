@@ -145,8 +145,11 @@ absl::StatusOr<std::chrono::nanoseconds> DefaultSaveTimeout() {
                          kMost);
 }
 
-absl::Status AgreeOnPlan(SaveJob& job, const array::ValueTree& tree) {
+absl::Status AgreeOnPlan(SaveJob& job, absl::StatusOr<std::shared_ptr<store::KvStore>> store,
+                         const array::ValueTree& tree) {
   const auto make = [&]() -> absl::Status {
+    TESSERA_ASSIGN_OR_RETURN(job.store, std::move(store));
+    if (job.store == nullptr) return InvalidArgument("there is no store to save to");
     if (job.options.timeout.has_value()) {
       job.limit.timeout = *job.options.timeout;
     } else {

@@ -22,8 +22,8 @@
 namespace tessera::checkpoint {
 
 struct SaveJob {
-  std::shared_ptr<store::KvStore> store;
-  SaveOptions options;
+  std::shared_ptr<store::KvStore> store = nullptr;
+  SaveOptions options = {};
   comm::Comm* comm = nullptr;
   IoContext* io = nullptr;
   comm::Limit limit = {};  // of each wait for other ranks
@@ -42,8 +42,10 @@ struct SaveJob {
 // text than a positive integer.
 absl::StatusOr<std::chrono::nanoseconds> DefaultSaveTimeout();
 
-// Sets `plan`, the same on all ranks.  Collective, as all below; errors are everybody's.
-absl::Status AgreeOnPlan(SaveJob& job, const array::ValueTree& tree);
+// Sets `store`, and `plan`, the same on all ranks.  Collective, as all below; errors are
+// everybody's.
+absl::Status AgreeOnPlan(SaveJob& job, absl::StatusOr<std::shared_ptr<store::KvStore>> store,
+                         const array::ValueTree& tree);
 
 // Rank 0 begins a transaction, and all learn where the data goes.
 absl::Status BeginCommit(SaveJob& job);

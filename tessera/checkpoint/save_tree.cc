@@ -81,7 +81,7 @@ absl::StatusOr<Future<SaveReport>> TreeSerializeLeaves(std::string_view director
                                                        const array::ValueTree& tree, Saver* saver,
                                                        const SaveOptions& options,
                                                        const SaverResources& resources) {
-  TESSERA_ASSIGN_OR_RETURN(std::shared_ptr<store::KvStore> store, OpenForSave(directory));
+  absl::StatusOr<std::shared_ptr<store::KvStore>> store = OpenForSave(directory);
   if (saver != nullptr) return saver->Start(std::move(store), tree, options);
   Saver own(resources);
   TESSERA_ASSIGN_OR_RETURN(Future<SaveReport> future, own.Start(std::move(store), tree, options));

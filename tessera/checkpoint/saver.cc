@@ -22,9 +22,9 @@ Saver::~Saver() {
   if (!status.ok()) LogWarning("a save has failed: ", status.ToString());
 }
 
-absl::StatusOr<Future<SaveReport>> Saver::Start(std::shared_ptr<store::KvStore> store,
-                                                const array::ValueTree& tree,
-                                                const SaveOptions& options) {
+absl::StatusOr<Future<SaveReport>> Saver::Start(
+    absl::StatusOr<std::shared_ptr<store::KvStore>> store, const array::ValueTree& tree,
+    const SaveOptions& options) {
   TESSERA_RETURN_IF_ERROR(MakeRoom(options));
   TESSERA_ASSIGN_OR_RETURN(std::unique_ptr<SaveJob> job, Prepare(std::move(store), tree, options));
   Future<SaveReport> future = job->promise.future();
@@ -61,16 +61,15 @@ absl::Status Saver::MakeRoom(const SaveOptions& options) {
   return WaitUntilFinished();
 }
 
-absl::StatusOr<std::unique_ptr<SaveJob>> Saver::Prepare(std::shared_ptr<store::KvStore> store,
-                                                        const array::ValueTree& tree,
-                                                        const SaveOptions& options) {
+absl::StatusOr<std::unique_ptr<SaveJob>> Saver::Prepare(
+    absl::StatusOr<std::shared_ptr<store::KvStore>> store, const array::ValueTree& tree,
+    const SaveOptions& options) {
   auto job = std::make_unique<SaveJob>();
   job->started = std::chrono::steady_clock::now();
-  job->store = std::move(store);
   job->options = options;
   job->comm = comm_;
   job->io = io_;
-  TESSERA_RETURN_IF_ERROR(AgreeOnPlan(*job, tree));
+  TESSERA_RETURN_IF_ERROR(AgreeOnPlan(*job, std::move(store), tree));
   TESSERA_RETURN_IF_ERROR(BeginCommit(*job));
   auto snapshot =
       Snapshot::Take(job->plan, tree, *memory_,

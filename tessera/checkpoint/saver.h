@@ -57,7 +57,9 @@ class Saver {
   //
   // Leaves that cannot be kept are logged as a warning and listed in the report.  A tree without
   // arrays writes nothing, unless it has plain values to keep under a prefix.
-  absl::StatusOr<Future<SaveReport>> Start(std::shared_ptr<store::KvStore> store,
+  //
+  // A store that one rank could not open is passed as the error, of which all ranks then hear.
+  absl::StatusOr<Future<SaveReport>> Start(absl::StatusOr<std::shared_ptr<store::KvStore>> store,
                                            const array::ValueTree& tree,
                                            const SaveOptions& options = {});
 
@@ -68,9 +70,9 @@ class Saver {
 
  private:
   absl::Status MakeRoom(const SaveOptions& options);
-  absl::StatusOr<std::unique_ptr<SaveJob>> Prepare(std::shared_ptr<store::KvStore> store,
-                                                   const array::ValueTree& tree,
-                                                   const SaveOptions& options);
+  absl::StatusOr<std::unique_ptr<SaveJob>> Prepare(
+      absl::StatusOr<std::shared_ptr<store::KvStore>> store, const array::ValueTree& tree,
+      const SaveOptions& options);
   void RunJob(std::unique_ptr<SaveJob> job);
 
   std::unique_ptr<IoContext> own_io_;
