@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes cases.json: tree definitions as JAX pickles them, and what they mean.
+"""Writes cases.json: tree definitions as JAX pickles them, and what they mean; and
+optimizer_structure.json: a structure file as eformer lays it out, of an optimizer's state.
+eformer_structure.json is one that eformer 0.1.0 wrote itself; it is not made here.
 
 Run it in this folder with jax 0.10.2 installed.  The seed is fixed: the same JAX and Python write
 the same file.
@@ -173,6 +175,35 @@ def scalar_json(value):
     return [kind, value]
 
 
+def entry_text(entry):
+    for attribute in ("key", "idx", "name"):
+        if hasattr(entry, attribute):
+            return str(getattr(entry, attribute))
+    return str(entry)
+
+
+def structure_file(tree, prefix, extras):
+    paths, treedef = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda x: x is None)
+    keys = [".".join([prefix] + [entry_text(entry) for entry in path]) for path, _ in paths]
+    mask = [leaf is ARRAY for _, leaf in paths]
+    array_keys = [key for key, array in zip(keys, mask) if array]
+    return json.dumps({
+        "format": "pytree-structure", "version": "0.1.0", "backend": "tensorstore",
+        "prefix": prefix, "treedef_b64": dumps(treedef), "leaf_keys_full": keys, "arr_mask": mask,
+        "array_keys": array_keys, "array_relpaths": [key.replace(".", "/") for key in array_keys],
+        "nonarray_payload": {str(i): dumps(leaf) for i, (_, leaf) in enumerate(paths) if not mask[i]},
+        "safetensors_file": None, "extras": extras}, indent=2)
+
+
+ARRAY = object()  # stands for one
+
+
+def optimizer_tree():
+    moments = {"dense": {"kernel": ARRAY, "a.b": ARRAY}, "layers": [ARRAY, None]}
+    return (AdamState(ARRAY, moments, moments), EmptyState(), Pair(EmptyState(), ARRAY),
+            {"rate": 0.125, "name": "adam", "fn": len, "steps": 2**40, "on": True})
+
+
 def main():
     rng = random.Random(SEED)
     trees = list(fixed_trees()) + [random_tree(rng, 4) for _ in range(TREES)]
@@ -195,6 +226,10 @@ def main():
     }
     text = json.dumps(document, separators=(",", ":"))
     (pathlib.Path(__file__).parent / "cases.json").write_text(text + "\n")
+    extras = {"step": 1000, "loss": float("nan"), "bounds": [float("-inf"), float("inf")],
+              "note": "\u00e9 \U0001F600 \"NaN\" \n", "empty": {}, "none": [], "nested": {"a": [1, 2.5]}}
+    (pathlib.Path(__file__).parent / "optimizer_structure.json").write_text(
+        structure_file(optimizer_tree(), "tx", extras))
 
 
 if __name__ == "__main__":
