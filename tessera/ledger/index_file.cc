@@ -1,51 +1,115 @@
 #include "tessera/ledger/index_file.h"
 
 #include <algorithm>
+#include <unordered_map>
 
-#include <nlohmann/json.hpp>
-
-#include "tessera/core/json.h"
 #include "tessera/core/status.h"
+#include "tessera/core/text.h"
+#include "tessera/ledger/index_json.h"
+#include "tessera/ledger/paths.h"
+#include "tessera/ledger/stored_record_json.h"
+#include "tessera/ledger/structure_json.h"
 #include "tessera/tree/stored_path.h"
 
 namespace tessera::ledger {
 namespace {
 
-absl::StatusOr<std::vector<std::string>> KeyFromJson(const OrderedObjectReader& record) {
-  TESSERA_ASSIGN_OR_RETURN(const OrderedJson* list, record.Array("key"));
-  std::vector<std::string> key;
-  for (const OrderedJson& component : *list) {
-    if (!component.is_string()) {
-      return InvalidArgument(record.PathOf("key"), ": expected a list of strings, found ",
-                             list->dump());
-    }
-    key.push_back(component.get<std::string>());
-  }
-  return key;
+// On Windows eformer separates with backslashes.
+std::string WithSlashes(std::string path) {
+  if (path.find('/') == std::string::npos) std::replace(path.begin(), path.end(), '\\', '/');
+  return path;
 }
 
-absl::StatusOr<ArrayRecord> RecordFromJson(const OrderedJson& value, std::string path) {
-  TESSERA_ASSIGN_OR_RETURN(const auto reader, OrderedObjectReader::Make(value, std::move(path)));
+absl::StatusOr<ArrayRecord> ReadRecord(JsonValue object) {
   ArrayRecord record;
-  TESSERA_ASSIGN_OR_RETURN(record.path, reader.String("path"));
-  TESSERA_ASSIGN_OR_RETURN(record.shape, reader.Shape("shape"));
-  TESSERA_ASSIGN_OR_RETURN(record.dtype, reader.String("dtype"));
-  if (reader.Has("key")) {
-    TESSERA_ASSIGN_OR_RETURN(record.key, KeyFromJson(reader));
-  }
+  TESSERA_ASSIGN_OR_RETURN(std::string path, TextField(object, "path"));
+  record.path = WithSlashes(std::move(path));
+  TESSERA_ASSIGN_OR_RETURN(const JsonValue sizes, Field(object, "shape"));
+  absl::StatusOr<Dims> shape = ToShape(sizes);
+  if (!shape.ok()) return Inside(shape.status(), "shape");
+  record.shape = *std::move(shape);
+  TESSERA_ASSIGN_OR_RETURN(record.dtype, TextField(object, "dtype"));
+  const std::optional<JsonValue> components = object.Find("key");
+  if (!components.has_value()) return record;
+  absl::StatusOr<std::vector<std::string>> key = ToTexts(*components);
+  if (!key.ok()) return Inside(key.status(), "key");
+  record.key = *std::move(key);
   return record;
 }
 
-absl::StatusOr<std::vector<ArrayRecord>> ListFromJson(const OrderedObjectReader& parent,
-                                                      const char* field) {
-  TESSERA_ASSIGN_OR_RETURN(const OrderedJson* list, parent.Array(field));
-  std::vector<ArrayRecord> records;
-  for (size_t i = 0; i < list->size(); ++i) {
-    TESSERA_ASSIGN_OR_RETURN(ArrayRecord record,
-                             RecordFromJson((*list)[i], Concat(parent.PathOf(field), "[", i, "]")));
-    records.push_back(std::move(record));
+// Calls fn(key, value), which returns a status, for each member of `object`.
+template <typename Fn>
+absl::Status ForEachMember(JsonValue object, Fn&& fn) {
+  TESSERA_RETURN_IF_ERROR(ExpectKind(object, JsonKind::kObject));
+  const JsonValue::Range items = object.items();
+  for (auto at = items.begin(); at != items.end(); ++at) {
+    std::string key = *(*at).Text();
+    ++at;
+    if (const absl::Status status = fn(key, *at); !status.ok()) return Inside(status, key);
   }
-  return records;
+  return absl::OkStatus();
+}
+
+absl::Status ReadPrefixes(JsonValue table, TensorstoreIndex& index) {
+  index.prefixes.emplace();
+  return ForEachMember(table, [&](const std::string& prefix, JsonValue list) -> absl::Status {
+    TESSERA_ASSIGN_OR_RETURN(std::vector<ArrayRecord> records, ReadRecords(list));
+    index.prefixes->emplace_back(prefix, std::move(records));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ReadNotes(JsonValue table, TensorstoreIndex& index) {
+  return ForEachMember(table, [&](const std::string& prefix, JsonValue json) -> absl::Status {
+    if (prefix.empty()) return InvalidArgument(": a note with an empty prefix");
+    TESSERA_ASSIGN_OR_RETURN(PrefixNote note, ReadNote(json));
+    index.notes.emplace_back(prefix, std::move(note));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status CheckIndexSchema(JsonValue json) {
+  TESSERA_ASSIGN_OR_RETURN(const int64_t schema, SizeField(json, "schema"));
+  if (schema == kIndexSchema) return absl::OkStatus();
+  return InvalidArgument("schema: found ", schema, ", this version reads ", kIndexSchema);
+}
+
+// Member "tessera".
+absl::Status ReadOwn(JsonValue json, TensorstoreIndex& index) {
+  TESSERA_RETURN_IF_ERROR(ExpectKind(json, JsonKind::kObject));
+  TESSERA_RETURN_IF_ERROR(CheckIndexSchema(json));
+  if (const auto files = json.Find("files")) {
+    absl::StatusOr<std::vector<StoredRecord>> records = ReadStoredRows(*files);
+    if (!records.ok()) return Inside(records.status(), "files");
+    index.files = *std::move(records);
+  }
+  if (const auto list = json.Find("arrays")) {
+    absl::StatusOr<PrefixNote> note = ReadNote(*list);
+    if (!note.ok()) return Inside(note.status(), "arrays");
+    index.notes.emplace_back("", *std::move(note));
+  }
+  if (const auto table = json.Find("prefixes")) {
+    if (const auto status = ReadNotes(*table, index); !status.ok()) {
+      return Inside(status, "prefixes");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Other programs replace a list and leave our note of it behind.
+void DropOutdatedStructures(TensorstoreIndex& index) {
+  std::unordered_map<std::string_view, size_t> counts;
+  if (index.arrays.has_value()) counts[""] = index.arrays->size();
+  if (index.prefixes.has_value()) {
+    for (const auto& [prefix, records] : *index.prefixes) {
+      if (!prefix.empty()) counts[prefix] = records.size();
+    }
+  }
+  for (auto& [prefix, note] : index.notes) {
+    if (!note.structure.has_value()) continue;
+    const auto records = static_cast<int64_t>(counts[prefix]);
+    if (!CheckNumbering(*note.structure, records).ok()) note.structure.reset();
+  }
 }
 
 std::vector<std::string> PrefixComponents(std::string_view prefix) {
@@ -55,38 +119,91 @@ std::vector<std::string> PrefixComponents(std::string_view prefix) {
 }
 
 std::string KnownPrefixes(const TensorstoreIndex& index) {
+  constexpr size_t kMost = 20;
   std::string text;
-  for (const auto& [prefix, arrays] : *index.prefixes) {
-    text += Concat(text.empty() ? "" : ", ", "'", prefix, "'");
+  for (size_t i = 0; i < std::min(index.prefixes->size(), kMost); ++i) {
+    text += Concat(i == 0 ? "" : ", ", Quoted((*index.prefixes)[i].first));
   }
+  if (index.prefixes->size() > kMost) text += ", ...";
   return text.empty() ? "none" : text;
 }
 
 }  // namespace
 
-absl::StatusOr<TensorstoreIndex> DecodeIndexFile(std::string_view text) {
-  TESSERA_ASSIGN_OR_RETURN(const OrderedJson json, ParseOrderedJson(text));
-  TESSERA_ASSIGN_OR_RETURN(const auto reader, OrderedObjectReader::Make(json));
-  TESSERA_ASSIGN_OR_RETURN(const std::string format, reader.String("format"));
+absl::StatusOr<std::vector<ArrayRecord>> ReadRecords(JsonValue list) {
+  TESSERA_RETURN_IF_ERROR(ExpectKind(list, JsonKind::kArray));
+  std::vector<ArrayRecord> records;
+  for (const JsonValue item : list.items()) {
+    absl::StatusOr<ArrayRecord> record = ReadRecord(item);
+    if (!record.ok()) return Inside(record.status(), Concat("[", records.size(), "]"));
+    records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+absl::StatusOr<PrefixNote> ReadNote(JsonValue object) {
+  PrefixNote note;
+  TESSERA_RETURN_IF_ERROR(ExpectKind(object, JsonKind::kObject));
+  if (object.Find("manifest").has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(note.manifest, TextField(object, "manifest"));
+    const absl::Status safe = Prefixed(CheckSafeFile(note.manifest), "");
+    if (!safe.ok()) return Inside(safe, "manifest");
+  }
+  TESSERA_ASSIGN_OR_RETURN(note.nbytes, SizeField(object, "nbytes"));
+  if (const auto json = object.Find("structure")) {
+    absl::StatusOr<SavedTree> structure = ReadStructure(*json);
+    if (!structure.ok()) return Inside(structure.status(), "structure");
+    note.structure = *std::move(structure);
+  }
+  return note;
+}
+
+absl::StatusOr<TensorstoreIndex> ReadIndex(JsonValue root) {
+  if (const auto status = ExpectKind(root, JsonKind::kObject); !status.ok()) {
+    return Inside(status, "document");
+  }
+  TESSERA_ASSIGN_OR_RETURN(const std::string format, TextField(root, "format"));
   if (format != "tensorstore") {
-    return InvalidArgument("format: expected 'tensorstore', found '", format, "'");
+    return InvalidArgument("format: expected 'tensorstore', found ", Quoted(format));
   }
   TensorstoreIndex index;
-  if (reader.Has("version")) {
-    TESSERA_ASSIGN_OR_RETURN(index.version, reader.String("version"));
+  if (root.Find("version").has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(index.version, TextField(root, "version"));
   }
-  if (reader.Has("prefixes")) {
-    TESSERA_ASSIGN_OR_RETURN(const auto table, reader.Object("prefixes"));
-    index.prefixes.emplace();
-    for (const auto& [prefix, list] : table.json().items()) {
-      TESSERA_ASSIGN_OR_RETURN(auto records, ListFromJson(table, prefix.c_str()));
-      index.prefixes->emplace_back(prefix, std::move(records));
-    }
+  if (const auto table = root.Find("prefixes")) {
+    const absl::Status status = ReadPrefixes(*table, index);
+    if (!status.ok()) return Inside(status, "prefixes");
   }
-  if (reader.Has("arrays")) {
-    TESSERA_ASSIGN_OR_RETURN(index.arrays, ListFromJson(reader, "arrays"));
+  if (const auto list = root.Find("arrays")) {
+    absl::StatusOr<std::vector<ArrayRecord>> records = ReadRecords(*list);
+    if (!records.ok()) return Inside(records.status(), "arrays");
+    index.arrays = *std::move(records);
   }
+  if (const auto own = root.Find("tessera")) {
+    const absl::Status status = ReadOwn(*own, index);
+    if (!status.ok()) return Inside(status, "tessera");
+  }
+  DropOutdatedStructures(index);
   return index;
+}
+
+absl::StatusOr<TensorstoreIndex> DecodeIndexFile(std::string_view text) {
+  TESSERA_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::Scan(text, NanTokens::kAccept));
+  return ReadIndex(json.root());
+}
+
+absl::Status CheckRecords(std::span<const ArrayRecord> records) {
+  std::vector<std::string_view> paths;
+  for (const ArrayRecord& record : records) {
+    TESSERA_RETURN_IF_ERROR(
+        Prefixed(CheckSafeArray(record.path), Concat("index entry ", paths.size())));
+    paths.push_back(record.path);
+  }
+  const std::optional<Collision> nested = FindNested(paths);
+  if (!nested.has_value()) return absl::OkStatus();
+  return InvalidArgument("index: paths collide: entry ", nested->inner, ", ",
+                         Quoted(paths[nested->inner]), ", lies inside entry ", nested->outer, ", ",
+                         Quoted(paths[nested->outer]));
 }
 
 absl::StatusOr<SelectedArrays> SelectArrays(const TensorstoreIndex& index,
@@ -106,7 +223,7 @@ absl::StatusOr<SelectedArrays> SelectArrays(const TensorstoreIndex& index,
   for (const auto& [name, arrays] : *index.prefixes) {
     if (name == prefix) return SelectedArrays{name, arrays};
   }
-  return InvalidArgument("the index has no prefix '", prefix, "'; known are ",
+  return InvalidArgument("the index has no prefix ", Quoted(prefix), "; known are ",
                          KnownPrefixes(index));
 }
 

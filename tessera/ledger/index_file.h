@@ -2,12 +2,15 @@
 #ifndef TESSERA_LEDGER_INDEX_FILE_H_
 #define TESSERA_LEDGER_INDEX_FILE_H_
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/core/hash128.h"
 #include "tessera/core/shape.h"
@@ -18,7 +21,7 @@ namespace tessera::ledger {
 
 // One array.
 struct ArrayRecord {
-  std::string path;  // relative to the checkpoint, with '/'
+  std::string path;  // relative to the checkpoint, with '/'; "." is the checkpoint itself
   Dims shape;
   std::string dtype;  // a NumPy / ml_dtypes name; informative
   // The key path, where the writer was tessera; other writers' paths are split at '/'.
@@ -28,9 +31,10 @@ struct ArrayRecord {
 
 // What tessera keeps of one prefix beside its list; other readers pass over it.
 struct PrefixNote {
-  std::string manifest;                     // its key in the checkpoint's store; empty: none
-  int64_t nbytes = 0;                       // of all arrays
-  std::optional<SavedTree> structure = {};  // nullopt: nested dicts by the keys
+  std::string manifest;  // its key in the checkpoint's store; empty: none
+  int64_t nbytes = 0;    // of all arrays
+  // nullopt: nested dicts by the keys.  Also where another program has replaced the list since.
+  std::optional<SavedTree> structure = {};
   friend bool operator==(const PrefixNote&, const PrefixNote&) = default;
 };
 
@@ -51,8 +55,13 @@ struct TensorstoreIndex {
 inline constexpr std::string_view kIndexName = "tensorstore_index.json";
 
 // InvalidArgument when `text` is not JSON, its format is not "tensorstore" or a field is wrong;
-// the message names the field.
+// the message names the field.  Paths are not judged: CheckRecords does, for the list that is used.
 absl::StatusOr<TensorstoreIndex> DecodeIndexFile(std::string_view text);
+
+// For a list whose arrays are to be read: InvalidArgument, with the number of the entry, for a path
+// that is unsafe (absolute, with "..", empty or "." parts or NUL, of a lock file, or among
+// tessera's own files) or lies inside another.  The same path twice is no error: the later counts.
+absl::Status CheckRecords(std::span<const ArrayRecord> records);
 
 // What a save changes in an index.
 struct IndexChange {
@@ -66,17 +75,18 @@ struct IndexChange {
 // The index after a save, as eformer writes it (Python's json with indent 2, no final newline).
 // `before` is the text of the one that is there, of which everything else is kept: other prefixes,
 // version, members of other writers.  Applying a change twice is applying it once.  Errors of
-// DecodeIndexFile for `before`; InvalidArgument, naming both, when a path of `change` is, or lies
-// inside, one of another prefix, or the other way round.
+// DecodeIndexFile for `before`; errors of CheckRecords for the list; InvalidArgument, naming both,
+// when a path of `change` is, or lies inside, one of another prefix, or the other way round.
 absl::StatusOr<std::string> ApplyIndexChange(std::optional<std::string_view> before,
                                              const IndexChange& change);
 
-// A change as one line of JSON, for the record of a commit.
-std::string EncodeIndexChange(const IndexChange& change);
+// A change as one line of JSON, for the record of a commit.  InvalidArgument for text that is not
+// UTF-8 and a structure that cannot be kept.
+absl::StatusOr<std::string> EncodeIndexChange(const IndexChange& change);
 absl::StatusOr<IndexChange> DecodeIndexChange(std::string_view text);
 
 // Of all that the index says of a prefix: format, version, list and note.  Zeros when it says
-// nothing of it.
+// nothing of it.  In a file without a prefix table the one list counts for every prefix.
 Hash128 IndexDigest(const TensorstoreIndex& index, std::string_view prefix);
 
 // The arrays of one prefix.

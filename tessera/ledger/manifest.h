@@ -24,7 +24,7 @@ struct StoredRecord {
 };
 
 struct ArrayManifest {
-  std::string path;                  // from the checkpoint's root
+  std::string path;                  // from the checkpoint's root, which is "." itself
   std::string metadata_name;         // ".zarray" or "zarr.json"
   std::string metadata;              // the document as stored
   std::vector<StoredRecord> chunks;  // all that must exist, by cell in C order
@@ -35,17 +35,18 @@ struct Manifest {
   std::string id;             // of the save that made it; "seal" for one made of what was found
   std::string prefix;         // empty: none
   Hash128 index_digest = {};  // what the index says of the prefix (IndexDigest); zeros: no index
-  std::vector<ArrayManifest> arrays;  // in the order of the index
-  std::vector<StoredRecord> files;    // others that belong to the prefix alone
+  std::vector<ArrayManifest> arrays = {};  // in the order of the index
+  std::vector<StoredRecord> files = {};    // others that belong to the prefix alone
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
 // A JSON document whose first line holds the hash of everything after it, so that no flipped byte
-// goes unseen.  Equal metadata documents are written once.
-std::string EncodeManifest(const Manifest& manifest);
+// goes unseen.  Equal metadata documents are written once.  InvalidArgument for text that is not
+// UTF-8.
+absl::StatusOr<std::string> EncodeManifest(const Manifest& manifest);
 
-// DataLoss when the text is not what its first line says; InvalidArgument, naming the field, for
-// what is no manifest, unsafe or repeated paths and names.
+// DataLoss when the first line is not that of a manifest or the text is not what it says;
+// InvalidArgument, naming the field, for wrong fields, unsafe or repeated paths and names.
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text);
 
 }  // namespace tessera::ledger

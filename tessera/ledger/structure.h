@@ -31,12 +31,13 @@ struct OpaqueLeaf {
 using SavedLeaf = std::variant<ArrayLeaf, tree::Scalar, OpaqueLeaf>;
 using SavedTree = tree::Tree<SavedLeaf>;
 
-// One JSON value on one line.  Floats come back bit for bit, NaN and infinities as well.
-std::string EncodeStructure(const SavedTree& tree);
+// One JSON value on one line; layout: FORMAT.md, "Structure".  Floats come back bit for bit, NaN
+// and infinities as well, and dicts in the order their items were given in.  InvalidArgument for
+// text that is not UTF-8 and for a tree deeper than trees may be (tree::kDefaultMaxDepth).
+absl::StatusOr<std::string> EncodeStructure(const SavedTree& tree);
 
 // InvalidArgument, naming the place, for what EncodeStructure does not make, for a tree deeper than
-// trees may be, and unless the arrays are numbered 0, 1, 2, ... up to below `records` in leaf
-// order.
+// trees may be, and unless the arrays are numbered 0, 1, 2, ... `records` - 1 in leaf order.
 absl::StatusOr<SavedTree> DecodeStructure(std::string_view text, int64_t records);
 
 }  // namespace tessera::ledger
