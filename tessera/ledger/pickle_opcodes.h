@@ -1,5 +1,5 @@
 // The opcodes of Python's pickles that tessera reads and writes, and the globals that stand for
-// JAX's own things.  Layout of each opcode: FORMAT.md, "Pickles".
+// JAX's own things.  Layout of each opcode: PICKLES.md.
 #ifndef TESSERA_LEDGER_PICKLE_OPCODES_H_
 #define TESSERA_LEDGER_PICKLE_OPCODES_H_
 

@@ -1,7 +1,7 @@
 // JAX's tree definitions as JAX pickles them, read and written without Python.
 //
 // The pickle holds the nodes in postorder, each a tuple of kind, child count, data, type, leaf
-// count and node count (FORMAT.md, "Pickled tree definitions").  It names types but not their
+// count and node count (PICKLES.md).  It names types but not their
 // fields, so a named tuple or record comes back with its children called "0", "1", ...; who knows
 // the leaves' key paths can give them their names (structure_file.h).  A type is the text
 // "module:qualified name".  The factory of a default dict is the name of a builtin type, or "" for

@@ -133,7 +133,8 @@ def random_tree(rng, depth):
     if kind == "ordered":
         return collections.OrderedDict(random_items(rng, depth))
     if kind == "default":
-        return collections.defaultdict(rng.choice([list, dict, int, None]), random_items(rng, depth))
+        factory = rng.choice([list, dict, int, None])
+        return collections.defaultdict(factory, random_items(rng, depth))
     if kind in ("list", "tuple"):
         return (list if kind == "list" else tuple)(below() for _ in range(rng.randrange(4)))
     if kind == "named":
@@ -191,7 +192,8 @@ def structure_file(tree, prefix, extras):
         "format": "pytree-structure", "version": "0.1.0", "backend": "tensorstore",
         "prefix": prefix, "treedef_b64": dumps(treedef), "leaf_keys_full": keys, "arr_mask": mask,
         "array_keys": array_keys, "array_relpaths": [key.replace(".", "/") for key in array_keys],
-        "nonarray_payload": {str(i): dumps(leaf) for i, (_, leaf) in enumerate(paths) if not mask[i]},
+        "nonarray_payload": {str(i): dumps(leaf) for i, (_, leaf) in enumerate(paths)
+                             if not mask[i]},
         "safetensors_file": None, "extras": extras}, indent=2)
 
 
@@ -210,10 +212,11 @@ def main():
     refused = [(Tagged(1, "a"), "sample_states:Tagged has static fields"),
                (Box(1), "custom type sample_states:Box"),
                ({1.5: 1}, "a float as the key"),
-               (collections.defaultdict(collections.OrderedDict), "factory collections:OrderedDict"),
+               (collections.defaultdict(collections.OrderedDict),
+                "factory collections:OrderedDict"),
                (jax.tree_util.Partial(len, 1), "custom type jax.tree_util:Partial")]
-    scalars = [None, True, False, 0, 7, -1, 255, 256, 65535, 65536, -2**31, 2**31, 2**31 - 1, 2**63 - 1,
-               -2**63, -129, 1.5, -0.0, float("inf"), float("nan"), 5e-324, 1j, complex(-0.0, 2.5),
+    scalars = [None, True, False, 0, 7, -1, 255, 256, 65535, 65536, -2**31, 2**31, 2**31 - 1,
+               2**63 - 1, -2**63, -129, 1.5, -0.0, float("inf"), float("nan"), 5e-324, 1j, complex(-0.0, 2.5),
                "", "adam", "é", "\U0001F600", "x" * 255, "y" * 256]
     opaque = [2**63, -2**63 - 1, "\ud83d", b"ab", [1], {"a": 1}, (1, 2), {1}, len, int, 2**5000]
     document = {
@@ -227,7 +230,8 @@ def main():
     text = json.dumps(document, separators=(",", ":"))
     (pathlib.Path(__file__).parent / "cases.json").write_text(text + "\n")
     extras = {"step": 1000, "loss": float("nan"), "bounds": [float("-inf"), float("inf")],
-              "note": "\u00e9 \U0001F600 \"NaN\" \n", "empty": {}, "none": [], "nested": {"a": [1, 2.5]}}
+              "note": "\u00e9 \U0001F600 \"NaN\" \n", "empty": {}, "none": [],
+              "nested": {"a": [1, 2.5]}}
     (pathlib.Path(__file__).parent / "optimizer_structure.json").write_text(
         structure_file(optimizer_tree(), "tx", extras))
 
