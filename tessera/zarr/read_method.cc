@@ -43,8 +43,8 @@ ReadPlan WholePlan(const codec::ArrayCodec& codec, const Wanted& wanted) {
 
 // Straight to memory that lies as the bytes are stored, without all of them at once.
 ReadPlan DirectPlan(const codec::ArrayCodec& codec, const ReadTerms& terms, const Wanted& wanted) {
-  const bool pieces = codec.decodes_pieces() || codec.plain();
-  if (!pieces || codec.decoded_bytes() < kLarge) return WholePlan(codec, wanted);
+  if (codec.plain()) return {Method::kDirect, 0};
+  if (!codec.decodes_pieces() || codec.decoded_bytes() < kLarge) return WholePlan(codec, wanted);
   return {Method::kDirect, SaturatingSum({PieceNeed(codec, terms),
                                           codec.DecodeScratchBytes(wanted.part, *wanted.target)})};
 }

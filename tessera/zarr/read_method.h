@@ -30,7 +30,7 @@ PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part);
 struct ReadPlan {
   enum class Method {
     kRun,     // of a plain chunk, the bytes from the first to the last element of the part
-    kDirect,  // while it is read, into the target
+    kDirect,  // into the target, decoded or hashed while it is read
     kWhole,   // all stored bytes, then decoded at once
     kSlabs,   // while it is read, slab by slab
   };

@@ -145,7 +145,9 @@ class LargePartsTest : public ::testing::TestWithParam<LargeCase> {
     metadata_.chunk_keys = {ChunkKeys::Style::kPrefix, '/'};
     metadata_.fill_value = std::vector<std::byte>(4);
     metadata_.codecs = GetParam().codecs;
-    elements_ = random_.Elements(metadata_.dtype, metadata_.shape);
+    static const std::vector<std::byte> elements =
+        RandomArrays(11).Elements(metadata_.dtype, metadata_.shape);
+    elements_ = elements;
     TESSERA_ASSERT_OK_AND_ASSIGN(Array array, Array::Create(*store_, "w", metadata_));
     array_.emplace(std::move(array));
     ASSERT_THAT(array_->Write(Box::Whole(metadata_.shape),
@@ -159,7 +161,7 @@ class LargePartsTest : public ::testing::TestWithParam<LargeCase> {
   void ExpectRead(const Box& hull, const std::vector<Box>& boxes, bool own_memory, bool verify,
                   IoContext& io) {
     SCOPED_TRACE(::testing::Message() << hull.Text() << (own_memory ? " memory" : " put")
-                                    << (verify ? " verified" : ""));
+                                      << (verify ? " verified" : ""));
     Boxes destination(own_memory);
     std::vector<std::vector<std::byte>> memories(boxes.size());
     for (size_t i = 0; i < boxes.size(); ++i) {
@@ -184,7 +186,6 @@ class LargePartsTest : public ::testing::TestWithParam<LargeCase> {
         .status();
   }
 
-  RandomArrays random_{11};
   store::testing::TemporaryFolder folder_;
   std::unique_ptr<store::KvStore> store_;
   IoContext io_{{.in_flight = 2, .compute = 2, .budget_bytes = 64 << 20}};
@@ -281,6 +282,53 @@ TEST_P(LargePartsTest, AbsentChunksArePutAsTheFillValue) {
 
 INSTANTIATE_TEST_SUITE_P(Codecs, LargePartsTest, ::testing::ValuesIn(LargeCases()),
                          [](const auto& info) { return info.param.name; });
+
+// 64 MiB in one chunk, through 4 MiB.
+TEST(ReadPartsTest, AChunkMayBeLargerThanTheBudget) {
+  const Dims shape{8192, 4096};
+  std::vector<std::byte> elements(size_t{64} << 20);
+  // Runs of a few values, so that compressors are quick.
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::byte>(i >> 7 ^ i % 3);
+  const std::vector<LargeCase> cases{
+      {"none", Compressed({})},
+      {"zstd", Compressed({codec::ZstdSpec{1}})},
+      {"zstd_order_f", Compressed({codec::ZstdSpec{1}}, {{1, 0}})},
+      {"gzip", Compressed({codec::DeflateSpec{.level = 1}})},
+      {"shard", Sharded({4096, 4096}, Compressed({codec::ZstdSpec{1}}))}};
+  for (const LargeCase& each : cases) {
+    SCOPED_TRACE(each.name);
+    store::testing::TemporaryFolder folder;
+    const auto store =
+        store::OpenFileStore(folder.path(), {.durability = store::Durability::kKernel}).value();
+    Metadata metadata;
+    metadata.format = Format::kV3;
+    metadata.dtype = DType::kBfloat16;
+    metadata.shape = shape;
+    metadata.chunk_shape = shape;
+    metadata.fill_value = std::vector<std::byte>(2);
+    metadata.codecs = each.codecs;
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Array array, Array::Create(*store, "w", metadata));
+    Manifest manifest;
+    IoContext large;
+    const Box whole = Box::Whole(shape);
+    ASSERT_THAT(
+        array.Write(whole, RowMajorView(static_cast<const std::byte*>(elements.data()), shape, 2),
+                    large, manifest.Fill()),
+        IsOk());
+    IoContext small({.in_flight = 4, .compute = 2, .budget_bytes = 4 << 20});
+    std::vector<std::byte> left(elements.size() / 2);
+    std::vector<std::byte> right(elements.size() / 2);
+    const Dims half{8192, 2048};
+    Boxes destination(false);
+    destination.Add(BoxOf({0, 0}, half), RowMajorView(left.data(), half, 2));
+    destination.Add(BoxOf({0, 2048}, half), RowMajorView(right.data(), half, 2));
+    ASSERT_THAT(array.ReadParts(std::vector{whole}, destination, small, manifest.Ask()), IsOk());
+    EXPECT_TRUE(left == Cut(elements, metadata, BoxOf({0, 0}, half)));
+    EXPECT_TRUE(right == Cut(elements, metadata, BoxOf({0, 2048}, half)));
+    EXPECT_LE(small.budget().peak(), 4 << 20);
+    EXPECT_GE(destination.puts(), 16);
+  }
+}
 
 // Refuses, or asks to stop, at the n-th Put.
 class Refusing final : public Destination {
