@@ -14,12 +14,12 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/core/box.h"
-#include "tessera/core/hash128.h"
 #include "tessera/core/io_context.h"
 #include "tessera/core/strided.h"
 #include "tessera/store/kv_store.h"
 #include "tessera/zarr/chunk_codec.h"
 #include "tessera/zarr/metadata.h"
+#include "tessera/zarr/stored_value.h"
 
 namespace tessera::zarr {
 
@@ -40,13 +40,6 @@ struct ReadReport {
   std::vector<AbsentChunk> absent;
 
   static constexpr int64_t kMostAbsentListed = 4096;
-};
-
-// A stored value as a whole: what a manifest says of it.
-struct StoredValue {
-  uint64_t size = 0;
-  Hash128 hash = {};
-  friend bool operator==(const StoredValue&, const StoredValue&) = default;
 };
 
 struct ReadOptions {
