@@ -5,6 +5,7 @@
 
 #include "tessera/checkpoint/load_result.h"
 #include "tessera/checkpoint/load_run.h"
+#include "tessera/checkpoint/load_shared.h"
 #include "tessera/core/log.h"
 #include "tessera/core/status.h"
 

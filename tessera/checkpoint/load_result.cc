@@ -26,12 +26,11 @@ absl::StatusOr<absl::flat_hash_map<std::string, array::Opaque>> SavedValues(
     const Checkpoint& checkpoint) {
   absl::flat_hash_map<std::string, array::Opaque> values;
   if (!checkpoint.structure().has_value()) return values;
-  TESSERA_RETURN_IF_ERROR(
-      tree::ForEachLeaf(*checkpoint.structure(),
-                        [&](const tree::KeyPathView& path, const ledger::SavedLeaf& leaf) {
-                          if (!std::holds_alternative<tree::Scalar>(leaf)) return;
-                          values.emplace(path.ToKeyPath().Dotted(), ValueOf(leaf));
-                        }));
+  TESSERA_RETURN_IF_ERROR(tree::ForEachLeaf(
+      *checkpoint.structure(), [&](const tree::KeyPathView& path, const ledger::SavedLeaf& leaf) {
+        if (!std::holds_alternative<tree::Scalar>(leaf)) return;
+        values.emplace(path.ToKeyPath().Dotted(), ValueOf(leaf));
+      }));
   return values;
 }
 

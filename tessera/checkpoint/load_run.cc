@@ -15,9 +15,9 @@ absl::Status LoadArray(const LoadJob& job, size_t i, Deliveries& deliveries,
                        const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   const ArrayPlan& plan = job.plan.arrays[i];
-  TESSERA_ASSIGN_OR_RETURN(const auto targets,
-                           ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding,
-                                              job.context.platform));
+  TESSERA_ASSIGN_OR_RETURN(
+      const auto targets,
+      ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding, job.context.platform));
   TESSERA_ASSIGN_OR_RETURN(
       const ArrayReader reader,
       ArrayReader::Make(job.checkpoint.store(), job.ArrayOf(i), job.options.read));
@@ -25,8 +25,7 @@ absl::Status LoadArray(const LoadJob& job, size_t i, Deliveries& deliveries,
   TESSERA_ASSIGN_OR_RETURN(report.counts,
                            reader.ReadBoxes(targets->boxes(), *targets, job.context.io, stop));
   TESSERA_ASSIGN_OR_RETURN(array::ShardedArray array, targets->Finish());
-  report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return deliveries.Deliver(i, std::move(array), std::move(report));
 }
 

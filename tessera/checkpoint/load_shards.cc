@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "tessera/array/convert_strided.h"
+#include "tessera/core/parallel.h"
 #include "tessera/core/status.h"
 
 namespace tessera::checkpoint {
@@ -14,6 +15,9 @@ namespace {
 // What is converted on the way to a device that the host cannot write to goes through so much
 // memory at a time; little enough to need no place in the budget.
 constexpr int64_t kStagingBytes = 256 << 10;
+
+// Less is copied faster by one thread than by several.
+constexpr int64_t kManyBytes = 4 << 20;
 
 // Calls `body` with boxes of at most `most` elements that together are `box`, each cut along the
 // outermost dimensions.
@@ -88,8 +92,8 @@ absl::Status ShardTargets::Put(const Box& box, const ConstStridedView& elements)
   for (size_t i = 0; i < boxes_.size(); ++i) {
     const Box part = Intersect(boxes_[i], box);
     if (part.empty()) continue;
-    TESSERA_RETURN_IF_ERROR(PutInto(slots_[firsts_[i]], part,
-                                    SubView(elements, RelativeTo(part, box.origin()))));
+    TESSERA_RETURN_IF_ERROR(
+        PutInto(slots_[firsts_[i]], part, SubView(elements, RelativeTo(part, box.origin()))));
   }
   return absl::OkStatus();
 }
@@ -111,27 +115,35 @@ absl::Status ShardTargets::PutConverted(const Slot& slot, const ConstStridedView
                                         const StridedView& target) {
   const int64_t bytes = DTypeBytes(dtype_);
   std::vector<std::byte> staging;
-  return ForEachSlab(
-      Box::Whole(elements.shape), std::max<int64_t>(1, kStagingBytes / bytes),
-      [&](const Box& slab) -> absl::Status {
-        TESSERA_ASSIGN_OR_RETURN(const int64_t count, slab.num_elements());
-        staging.resize(static_cast<size_t>(count * bytes));
-        const StridedView staged = RowMajorView(staging.data(), slab.shape(), bytes);
-        TESSERA_RETURN_IF_ERROR(
-            array::ConvertStrided(stored_.dtype, SubView(elements, slab), dtype_, staged));
-        return slot.local.device->copies()
-            .CopyToDevice(AsConst(staged), SubView(target, slab))
-            .Wait();
-      });
+  return ForEachSlab(Box::Whole(elements.shape), std::max<int64_t>(1, kStagingBytes / bytes),
+                     [&](const Box& slab) -> absl::Status {
+                       TESSERA_ASSIGN_OR_RETURN(const int64_t count, slab.num_elements());
+                       staging.resize(static_cast<size_t>(count * bytes));
+                       const StridedView staged = RowMajorView(staging.data(), slab.shape(), bytes);
+                       TESSERA_RETURN_IF_ERROR(array::ConvertStrided(
+                           stored_.dtype, SubView(elements, slab), dtype_, staged));
+                       return slot.local.device->copies()
+                           .CopyToDevice(AsConst(staged), SubView(target, slab))
+                           .Wait();
+                     });
 }
 
 absl::Status ShardTargets::CopyReplicas() {
-  std::vector<device::Event> copies;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    const Slot& source = slots_[slots_[i].first];
-    if (slots_[i].first == i) continue;
-    copies.push_back(slots_[i].local.device->copies().CopyBetween(
-        AsConst(ViewOf(source)), source.local.device->id(), ViewOf(slots_[i])));
+  std::vector<device::Event> copies(slots_.size());
+  const auto copy = [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const Slot& source = slots_[slots_[i].first];
+      if (slots_[i].first == i) continue;
+      copies[i] = slots_[i].local.device->copies().CopyBetween(
+          AsConst(ViewOf(source)), source.local.device->id(), ViewOf(slots_[i]));
+    }
+  };
+  const auto count = static_cast<int64_t>(slots_.size());
+  if (boxes_.size() == slots_.size()) return absl::OkStatus();
+  if (bytes_ < kManyBytes) {
+    copy(0, count);
+  } else {
+    ParallelFor(count, 1, copy);
   }
   return device::WaitForAll(copies);
 }

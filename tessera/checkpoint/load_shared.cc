@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "tessera/checkpoint/load_shards.h"
 #include "tessera/checkpoint/load_shared_rounds.h"
 #include "tessera/core/buffer.h"
@@ -42,16 +44,17 @@ std::span<std::byte> BytesOf(const StridedView& view, int64_t bytes) {
 class StagedParts final : public zarr::Destination {
  public:
   void Add(const Box& part, StridedView memory) {
+    by_origin_.emplace(part.origin(), parts_.size());
     parts_.push_back(part);
     memory_.push_back(std::move(memory));
   }
   std::span<const Box> parts() const { return parts_; }
 
   std::optional<StridedView> MemoryFor(const Box& box) override {
+    const auto whole = by_origin_.find(box.origin());
+    if (whole != by_origin_.end()) return MemoryIn(whole->second, box);
     for (size_t i = 0; i < parts_.size(); ++i) {
-      if (Contains(parts_[i], box)) {
-        return SubView(memory_[i], RelativeTo(box, parts_[i].origin()));
-      }
+      if (Contains(parts_[i], box)) return MemoryIn(i, box);
     }
     return std::nullopt;
   }
@@ -62,23 +65,25 @@ class StagedParts final : public zarr::Destination {
   }
 
  private:
+  StridedView MemoryIn(size_t i, const Box& box) const {
+    return SubView(memory_[i], RelativeTo(box, parts_[i].origin()));
+  }
+
   std::vector<Box> parts_;
   std::vector<StridedView> memory_;
+  absl::flat_hash_map<Dims, size_t> by_origin_;
 };
 
 class SharedLoad {
  public:
   explicit SharedLoad(const LoadJob& job)
-      : job_(job),
-        comm_(*job.context.comm),
-        deliveries_(job),
-        open_(job.plan.arrays.size()) {}
+      : job_(job), comm_(*job.context.comm), deliveries_(job), open_(job.plan.arrays.size()) {}
 
   absl::StatusOr<std::vector<array::Value>> Run(LoadReport& report) {
     TESSERA_RETURN_IF_ERROR(AgreeOnPlan());
     TESSERA_ASSIGN_OR_RETURN(const int64_t budget,
-                             comm_.AllReduce(job_.context.io.budget().limit(),
-                                             comm::ReduceOp::kMin, job_.options.limit));
+                             comm_.AllReduce(job_.context.io.budget().limit(), comm::ReduceOp::kMin,
+                                             job_.options.limit));
     // Half for what is exchanged, half for what reads it; nothing waits for memory while it holds
     // some.
     auto all = job_.context.io.budget().Acquire(budget, job_.stop);
@@ -116,7 +121,7 @@ class SharedLoad {
       }
       text += '\n';
     }
-    const auto hash = static_cast<int64_t>(HashOf(std::as_bytes(std::span(text))).low >> 1);
+    const auto hash = static_cast<int64_t>(HashOf(text).low >> 1);
     TESSERA_ASSIGN_OR_RETURN(const int64_t least,
                              comm_.AllReduce(hash, comm::ReduceOp::kMin, job_.options.limit));
     TESSERA_ASSIGN_OR_RETURN(const int64_t most,
@@ -141,9 +146,8 @@ class SharedLoad {
     TESSERA_ASSIGN_OR_RETURN(open.targets,
                              ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding,
                                                 job_.context.platform));
-    TESSERA_ASSIGN_OR_RETURN(
-        open.reader,
-        ArrayReader::Make(job_.checkpoint.store(), job_.ArrayOf(i), job_.options.read));
+    TESSERA_ASSIGN_OR_RETURN(open.reader, ArrayReader::Make(job_.checkpoint.store(),
+                                                            job_.ArrayOf(i), job_.options.read));
     open.report = {plan.name, {}, open.targets->bytes()};
     return &open;
   }
@@ -223,8 +227,8 @@ class SharedLoad {
   absl::Status SendItem(const SharedItem& item, const StridedView& hull) {
     for (const SharedNeed& need : item.needs) {
       if (need.process == comm_.rank()) {
-        arrivals_.push_back({item.array, need.box,
-                             SubView(hull, RelativeTo(need.box, item.hull.origin()))});
+        arrivals_.push_back(
+            {item.array, need.box, SubView(hull, RelativeTo(need.box, item.hull.origin()))});
         continue;
       }
       const int64_t bytes = BytesOfBox(item, need.box);
@@ -273,11 +277,10 @@ class SharedLoad {
   }
 
   absl::Status PutRound(const SharedRound& round) {
-    TESSERA_RETURN_IF_ERROR(
-        ForEachArray(arrivals_.size(), [&](size_t i, const std::stop_token&) {
-          const Arrival& arrival = arrivals_[i];
-          return open_[arrival.array].targets->Put(arrival.box, AsConst(arrival.memory));
-        }));
+    TESSERA_RETURN_IF_ERROR(ForEachArray(arrivals_.size(), [&](size_t i, const std::stop_token&) {
+      const Arrival& arrival = arrivals_[i];
+      return open_[arrival.array].targets->Put(arrival.box, AsConst(arrival.memory));
+    }));
     for (const size_t i : round.finished) {
       OpenArray open = std::move(open_[i]);
       TESSERA_ASSIGN_OR_RETURN(array::ShardedArray array, open.targets->Finish());

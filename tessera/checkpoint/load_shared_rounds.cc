@@ -21,7 +21,9 @@ std::optional<Box> HullIn(const Box& chunk, const std::vector<Box>& boxes) {
   return hull;
 }
 
-absl::StatusOr<int64_t> BytesOf(const Box& box, DType dtype) { return NumBytes(dtype, box.shape()); }
+absl::StatusOr<int64_t> BytesOf(const Box& box, DType dtype) {
+  return NumBytes(dtype, box.shape());
+}
 
 // Fills rounds up and hands them on.
 class RoundMaker {
@@ -38,11 +40,11 @@ class RoundMaker {
     const ArrayPlan& array = plan_.arrays[i];
     TESSERA_ASSIGN_OR_RETURN(const auto boxes, BoxesByProcess(array, limits_.processes));
     std::vector<Box> all;
-    for (const auto& of_process : boxes) all.insert(all.end(), of_process.begin(), of_process.end());
+    for (const auto& of_process : boxes)
+      all.insert(all.end(), of_process.begin(), of_process.end());
     TESSERA_RETURN_IF_ERROR(
-        ForEachPart(array.stored.shape, chunk_shape, all, [&](const Box& hull) -> absl::Status {
-          return AddItem(i, hull, boxes);
-        }));
+        ForEachPart(array.stored.shape, chunk_shape, all,
+                    [&](const Box& hull) -> absl::Status { return AddItem(i, hull, boxes); }));
     round_.finished.push_back(i);
     return absl::OkStatus();
   }
@@ -58,23 +60,22 @@ class RoundMaker {
  private:
   absl::Status AddItem(size_t i, const Box& hull, const std::vector<std::vector<Box>>& boxes) {
     const DType dtype = plan_.arrays[i].stored.dtype;
-    SharedItem item{i, hull};
+    SharedItem item{.array = i, .hull = hull, .needs = {}};
     TESSERA_ASSIGN_OR_RETURN(item.bytes, BytesOf(hull, dtype));
     for (size_t p = 0; p < boxes.size(); ++p) {
       auto need = HullIn(hull, boxes[p]);
       if (need.has_value()) item.needs.push_back({static_cast<int>(p), *std::move(need)});
     }
-    TESSERA_ASSIGN_OR_RETURN(const std::vector<int64_t> load, LoadOf(item, dtype));
+    TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> load, LoadOf(item, dtype));
     if (*std::max_element(load.begin(), load.end()) > limits_.round_bytes) {
       item.reader.reset();
-      round_.items.push_back(std::move(item));
-      return absl::OkStatus();
+      std::fill(load.begin(), load.end(), 0);
     }
     bool fits = static_cast<int64_t>(round_.items.size()) < limits_.round_items;
     for (size_t p = 0; p < load.size(); ++p) fits &= load[p] <= limits_.round_bytes - held_[p];
     if (!fits) TESSERA_RETURN_IF_ERROR(Flush());
     for (size_t p = 0; p < load.size(); ++p) held_[p] += load[p];
-    read_[static_cast<size_t>(*item.reader)] += item.bytes;
+    if (item.reader.has_value()) read_[static_cast<size_t>(*item.reader)] += item.bytes;
     round_.items.push_back(std::move(item));
     return absl::OkStatus();
   }

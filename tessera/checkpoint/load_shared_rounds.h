@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -54,8 +55,8 @@ struct SharedLimits {
 absl::StatusOr<std::vector<std::vector<Box>>> BoxesByProcess(const ArrayPlan& array, int processes);
 
 // Calls `body` for one round after the other, over the arrays [begin, end) in order.
-// InvalidArgument when a mesh has a process that is not among `limits.processes`.  `chunk_shapes`
-// is by place in the plan.
+// InvalidArgument when a mesh has a process that is not among `limits.processes`.  Arrays are
+// numbered by their place in the plan.
 absl::Status ForEachRound(const LoadPlan& plan, size_t begin, size_t end,
                           absl::FunctionRef<const Dims&(size_t array)> chunk_shape,
                           const SharedLimits& limits,

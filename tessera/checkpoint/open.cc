@@ -139,7 +139,8 @@ class Opener {
   absl::Status FindManifests() {
     if (index_.has_value()) {
       for (const auto& [prefix, note] : index_->notes) {
-        if (note.manifest.empty() || (!options_.all_prefixes && prefix != entries_.prefix)) continue;
+        if (note.manifest.empty() || (!options_.all_prefixes && prefix != entries_.prefix))
+          continue;
         TESSERA_RETURN_IF_ERROR(UseNote(prefix, note));
       }
     }
@@ -191,11 +192,11 @@ class Opener {
 
   absl::Status ReadArrays() {
     std::vector<CheckpointArray> arrays(entries_.arrays.size());
-    TESSERA_RETURN_IF_ERROR(store::ForEachIndex(
-        io_.pool(), io_.pool().size(), arrays.size(), "opening the checkpoint", stop_,
-        [&](size_t i, const std::stop_token& stop) {
-          return ReadArray(entries_.arrays[i], arrays[i], stop);
-        }));
+    TESSERA_RETURN_IF_ERROR(
+        store::ForEachIndex(io_.pool(), io_.pool().size(), arrays.size(), "opening the checkpoint",
+                            stop_, [&](size_t i, const std::stop_token& stop) {
+                              return ReadArray(entries_.arrays[i], arrays[i], stop);
+                            }));
     // Without an index, groups were among the entries.
     std::erase_if(arrays, [](const CheckpointArray& array) { return array.metadata == nullptr; });
     if (arrays.empty() && !data_->has_index) {
@@ -223,8 +224,8 @@ class Opener {
       return Prefixed(metadata.status(), data_->view->Describe(document.key));
     }
     if (entry.record.has_value()) {
-      TESSERA_RETURN_IF_ERROR(Prefixed(CheckRecord(*entry.record, **metadata),
-                                       data_->view->Describe(document.key)));
+      TESSERA_RETURN_IF_ERROR(
+          Prefixed(CheckRecord(*entry.record, **metadata), data_->view->Describe(document.key)));
     }
     array.metadata = *std::move(metadata);
     array.name = DottedKey(entry.key);

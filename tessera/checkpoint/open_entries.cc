@@ -65,8 +65,8 @@ absl::Status AppendList(std::span<const ledger::ArrayRecord> records, const std:
     ledger::ArrayRecord record = records[i];
     // Key and path are told from the path as it is used here.
     if (record.path != "." && record.path.find('/') == std::string::npos) record.path = *path;
-    std::vector<std::string> key = all_prefixes ? KeyWithPrefix(record, prefix)
-                                                : ledger::KeyWithoutPrefix(record, prefix);
+    std::vector<std::string> key =
+        all_prefixes ? KeyWithPrefix(record, prefix) : ledger::KeyWithoutPrefix(record, prefix);
     entries.push_back({std::move(key), *std::move(path), std::move(record)});
   }
   return absl::OkStatus();
@@ -111,8 +111,8 @@ absl::StatusOr<Entries> EntriesOfAll(const ledger::TensorstoreIndex& index) {
   Entries all;
   if (index.prefixes.has_value()) {
     for (const auto& [prefix, records] : *index.prefixes) {
-      TESSERA_RETURN_IF_ERROR(
-          Prefixed(AppendList(records, prefix, true, all.arrays), Concat("prefix ", Quoted(prefix))));
+      TESSERA_RETURN_IF_ERROR(Prefixed(AppendList(records, prefix, true, all.arrays),
+                                       Concat("prefix ", Quoted(prefix))));
     }
   }
   if (index.arrays.has_value()) {
@@ -124,8 +124,9 @@ absl::StatusOr<Entries> EntriesOfAll(const ledger::TensorstoreIndex& index) {
 absl::StatusOr<Entries> EntriesOfOne(const ledger::TensorstoreIndex& index,
                                      std::string_view prefix) {
   if (prefix.empty() && index.prefixes.has_value() && !index.arrays.has_value()) {
-    return InvalidArgument("the index has no list without a prefix, so one must be chosen; known are ",
-                           KnownPrefixes(index));
+    return InvalidArgument(
+        "the index has no list without a prefix, so one must be chosen; known are ",
+        KnownPrefixes(index));
   }
   TESSERA_ASSIGN_OR_RETURN(const ledger::SelectedArrays selected,
                            ledger::SelectArrays(index, prefix));
@@ -150,8 +151,8 @@ std::optional<ArrayEntry> EntryOfKey(std::string_view key) {
 
 bool Below(std::string_view key, std::span<const std::string> folders) {
   return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-    return key.starts_with(folder) && (key.size() == folder.size() || folder.ends_with('/') ||
-                                       key[folder.size()] == '/');
+    return key.starts_with(folder) &&
+           (key.size() == folder.size() || folder.ends_with('/') || key[folder.size()] == '/');
   });
 }
 

@@ -18,10 +18,10 @@
 namespace tessera::checkpoint {
 
 struct ArrayEntry {
-  std::vector<std::string> key;                     // components, without the prefix
-  std::string path;                                 // in the store; empty: its root
-  std::optional<ledger::ArrayRecord> record = {};   // what the index says
-  std::string metadata_name = {};                   // of the document that was found; empty: any
+  std::vector<std::string> key;                    // components, without the prefix
+  std::string path;                                // in the store; empty: its root
+  std::optional<ledger::ArrayRecord> record = {};  // what the index says
+  std::string metadata_name = {};                  // of the document that was found; empty: any
 };
 
 struct Entries {

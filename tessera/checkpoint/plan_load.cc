@@ -55,8 +55,7 @@ absl::StatusOr<absl::flat_hash_set<std::string>> ListedNames(const Checkpoint& c
     listed.insert(name);
   }
   if (unknown.count() == 0) return listed;
-  return NotFound("the checkpoint has no array ", unknown.Text(), "; it has ",
-                  NamesOf(checkpoint));
+  return NotFound("the checkpoint has no array ", unknown.Text(), "; it has ", NamesOf(checkpoint));
 }
 
 absl::StatusOr<Positions> Selected(const Checkpoint& checkpoint, const LoadRequest& request) {
@@ -179,9 +178,8 @@ class Counter {
     const std::optional<double> stored_bytes = StoredBytes(array);
     plan.least_parts = plan.chunks;
     for (const BlockLayout::Process& process : known->layout.processes()) {
-      TESSERA_ASSIGN_OR_RETURN(
-          const PartCounts counts,
-          CountParts(known->layout, process, plan.stored.shape, chunk_shape));
+      TESSERA_ASSIGN_OR_RETURN(const PartCounts counts,
+                               CountParts(known->layout, process, plan.stored.shape, chunk_shape));
       AddProcess(process, counts, stored_bytes, plan);
     }
     return absl::OkStatus();
@@ -256,8 +254,8 @@ absl::StatusOr<LoadPlan> PlanLoad(const Checkpoint& checkpoint, const LoadReques
                                   const LoadFacts& facts) {
   TESSERA_ASSIGN_OR_RETURN(Positions positions, Selected(checkpoint, request));
   Targets targets;
-  PlacementRequest placing{request.mesh,         request.rules, request.shardings, {},
-                           request.auto_correct, facts.default_device};
+  PlacementRequest placing{request.mesh, request.rules,        request.shardings,
+                           {},           request.auto_correct, facts.default_device};
   if (request.target.has_value()) {
     TESSERA_ASSIGN_OR_RETURN(targets, TargetsByName(*request.target));
     TESSERA_RETURN_IF_ERROR(FitTarget(checkpoint, request, targets, positions));

@@ -135,8 +135,9 @@ absl::StatusOr<BlockLayout> BlockLayout::Make(const mesh::Sharding& sharding, in
   return layout;
 }
 
-absl::StatusOr<PartCounts> CountParts(const BlockLayout& layout, const BlockLayout::Process& process,
-                                      DimsView shape, DimsView chunk_shape) {
+absl::StatusOr<PartCounts> CountParts(const BlockLayout& layout,
+                                      const BlockLayout::Process& process, DimsView shape,
+                                      DimsView chunk_shape) {
   if (process.is_product) return CountProduct(layout, process, shape, chunk_shape);
   return CountOneByOne(layout, process, shape, chunk_shape);
 }

@@ -58,8 +58,9 @@ class BlockLayout {
 
 // By a formula of a few steps per block where the blocks of a process make a grid, as they do on
 // every mesh that people build; else as ForEachPart.  REQUIRES: the layout divides `shape`.
-absl::StatusOr<PartCounts> CountParts(const BlockLayout& layout, const BlockLayout::Process& process,
-                                      DimsView shape, DimsView chunk_shape);
+absl::StatusOr<PartCounts> CountParts(const BlockLayout& layout,
+                                      const BlockLayout::Process& process, DimsView shape,
+                                      DimsView chunk_shape);
 
 }  // namespace tessera::checkpoint
 

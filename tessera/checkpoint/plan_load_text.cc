@@ -32,13 +32,13 @@ std::string DTypeText(const ArrayPlan& array) {
 }
 
 std::string Line(const ArrayPlan& array) {
-  std::string line = Concat(
-      array.name.empty() ? "the root" : array.name, " ", DTypeText(array),
-      ShapeText(array.stored.shape), " by ", ByText(array.placement), ": ",
-      SpecText(array.placement.sharding), ", shards ", ShapeText(array.shard_shape), " of ",
-      array.device_bytes, " bytes; ", array.least_parts, " to ", array.most_parts, " of ",
-      array.chunks, " chunks per process; ", array.requests, " requests, ", array.read_bytes,
-      " bytes to read, amplification ", Rounded(array.amplification()));
+  std::string line =
+      Concat(array.name.empty() ? "the root" : array.name, " ", DTypeText(array),
+             ShapeText(array.stored.shape), " by ", ByText(array.placement), ": ",
+             SpecText(array.placement.sharding), ", shards ", ShapeText(array.shard_shape), " of ",
+             array.device_bytes, " bytes; ", array.least_parts, " to ", array.most_parts, " of ",
+             array.chunks, " chunks per process; ", array.requests, " requests, ", array.read_bytes,
+             " bytes to read, amplification ", Rounded(array.amplification()));
   for (const mesh::Correction& correction : array.placement.corrections) {
     line += Concat("; ", correction.Text());
   }
@@ -50,23 +50,24 @@ Json JsonOf(const ArrayPlan& array) {
   for (const mesh::Correction& correction : array.placement.corrections) {
     corrections.push_back(correction.Text());
   }
-  Json json{{"name", array.name},
-            {"shape", std::vector<int64_t>(array.stored.shape.begin(), array.stored.shape.end())},
-            {"stored_dtype", std::string(DTypeName(array.stored.dtype))},
-            {"dtype", std::string(DTypeName(array.dtype))},
-            {"by", std::string(PlacedByText(array.placement.by))},
-            {"sharding", mesh::ShardingText(array.placement.sharding)},
-            {"corrections", std::move(corrections)},
-            {"shard_shape", std::vector<int64_t>(array.shard_shape.begin(), array.shard_shape.end())},
-            {"device_bytes", array.device_bytes},
-            {"chunks", array.chunks},
-            {"least_parts", array.least_parts},
-            {"most_parts", array.most_parts},
-            {"requests", array.requests},
-            {"read_bytes", array.read_bytes},
-            {"decoded_bytes", array.decoded_bytes},
-            {"wanted_bytes", array.wanted_bytes},
-            {"amplification", array.amplification()}};
+  Json json{
+      {"name", array.name},
+      {"shape", std::vector<int64_t>(array.stored.shape.begin(), array.stored.shape.end())},
+      {"stored_dtype", std::string(DTypeName(array.stored.dtype))},
+      {"dtype", std::string(DTypeName(array.dtype))},
+      {"by", std::string(PlacedByText(array.placement.by))},
+      {"sharding", mesh::ShardingText(array.placement.sharding)},
+      {"corrections", std::move(corrections)},
+      {"shard_shape", std::vector<int64_t>(array.shard_shape.begin(), array.shard_shape.end())},
+      {"device_bytes", array.device_bytes},
+      {"chunks", array.chunks},
+      {"least_parts", array.least_parts},
+      {"most_parts", array.most_parts},
+      {"requests", array.requests},
+      {"read_bytes", array.read_bytes},
+      {"decoded_bytes", array.decoded_bytes},
+      {"wanted_bytes", array.wanted_bytes},
+      {"amplification", array.amplification()}};
   if (array.placement.rule.has_value()) json["rule"] = *array.placement.rule;
   return json;
 }
@@ -77,10 +78,10 @@ std::string LoadPlan::Text() const {
   std::string text;
   for (const ArrayPlan& array : arrays) text += Line(array);
   for (const ProcessPlan& process : processes) {
-    text += Concat("process ", process.process, ": ", process.requests, " requests, ",
-                   process.read_bytes, " bytes to read, ", process.decoded_bytes,
-                   " to decode, result ", process.result_bytes, ", peak ", process.peak_bytes,
-                   "\n");
+    text +=
+        Concat("process ", process.process, ": ", process.requests, " requests, ",
+               process.read_bytes, " bytes to read, ", process.decoded_bytes, " to decode, result ",
+               process.result_bytes, ", peak ", process.peak_bytes, "\n");
   }
   for (const DevicePlan& device : devices) {
     text += Concat("device ", device.device.id, ": ", device.bytes, " bytes\n");

@@ -15,7 +15,8 @@ using ChoiceMap = absl::flat_hash_map<std::string, ShardingChoice>;
 absl::StatusOr<ChoiceMap> ByName(const ShardingChoices& choices) {
   ChoiceMap by_name;
   if (!choices.is_container()) return by_name;
-  TESSERA_ASSIGN_OR_RETURN(const auto flat, tree::FlattenForBroadcast(choices, {.mappings_only = false}));
+  TESSERA_ASSIGN_OR_RETURN(const auto flat,
+                           tree::FlattenForBroadcast(choices, {.mappings_only = false}));
   for (const auto& [name, node] : flat) {
     if (node.is_leaf()) by_name.emplace(name, node.leaf());
   }
@@ -178,8 +179,8 @@ class Placer {
           {d, asked.spec()[d], mesh::SpecEntry(), mesh::CorrectionReason::kPastTheRank});
     }
     if (spec.size() > rank) {
-      spec = mesh::PartitionSpec(
-          std::vector(spec.entries().begin(), spec.entries().begin() + rank));
+      spec =
+          mesh::PartitionSpec(std::vector(spec.entries().begin(), spec.entries().begin() + rank));
     }
     if (request_.auto_correct) TESSERA_RETURN_IF_ERROR(Correct(asked.mesh(), shape, spec, placed));
     if (spec == asked.spec()) return asked;

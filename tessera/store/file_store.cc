@@ -1,6 +1,5 @@
 #include "tessera/store/file_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -18,14 +18,21 @@
 #include "tessera/core/thread_pool.h"
 #include "tessera/store/concurrent.h"
 #include "tessera/store/file_handle.h"
+#include "tessera/store/file_move.h"
 #include "tessera/store/file_reader.h"
 #include "tessera/store/key.h"
+#include "tessera/store/tree_scan.h"
 
 namespace tessera::store {
 namespace {
 
 // More threads than this still make reads from the page cache faster, but slow down cold ones.
 constexpr int kMostByDefault = 8;
+
+// How often a write makes its folder anew when others remove it as empty.
+constexpr int kMostAttempts = 100;
+
+constexpr size_t kCopyBlock = size_t{1} << 20;
 
 // Another file, or the same one changed, gives another text.
 Generation GenerationOf(const struct stat& info) {
@@ -58,55 +65,6 @@ class TemporaryFile {
  private:
   const FileHandle& directory_;
   std::string name_;
-};
-
-// Calls visit(path below the start, file information) for every regular file below a directory.
-// Links are not followed, so what is listed lies where its path says.
-class TreeScan {
- public:
-  TreeScan(const FileHandle& root, std::string shown) : root_(root), shown_(std::move(shown)) {}
-
-  template <typename Visit>
-  absl::Status Run(std::string start, Visit visit) {
-    std::vector<std::string> pending = {std::move(start)};
-    while (!pending.empty()) {
-      const std::string path = std::move(pending.back());
-      pending.pop_back();
-      TESSERA_RETURN_IF_ERROR(Scan(path, pending, visit));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  template <typename Visit>
-  absl::Status Scan(const std::string& path, std::vector<std::string>& pending, Visit& visit) {
-    TESSERA_ASSIGN_OR_RETURN(FileHandle handle, OpenBeneath(root_, path.empty() ? "." : path,
-                                                            O_DIRECTORY | O_RDONLY, shown_));
-    if (!handle.valid()) return absl::OkStatus();
-    // The stream takes a descriptor of its own.
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(dup(handle.get())), closedir);
-    if (stream == nullptr) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
-    while (true) {
-      errno = 0;
-      const dirent* entry = readdir(stream.get());
-      if (entry == nullptr) break;
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      struct stat info;
-      if (fstatat(handle.get(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      std::string below = path.empty() ? std::string(name) : Concat(path, "/", name);
-      if (S_ISDIR(info.st_mode)) {
-        pending.push_back(std::move(below));
-      } else if (S_ISREG(info.st_mode)) {
-        TESSERA_RETURN_IF_ERROR(visit(std::move(below), info));
-      }
-    }
-    if (errno != 0) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
-    return absl::OkStatus();
-  }
-
-  const FileHandle& root_;
-  const std::string shown_;
 };
 
 class FileStore final : public KvStore {
@@ -181,12 +139,17 @@ class FileStore final : public KvStore {
                                         const std::optional<Generation>& if_generation,
                                         std::stop_token) override {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
-    const auto [folder, name] = SplitKey(key);
-    TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
-                             MakeDirectories(handle_, folder, ToDisk(), Describe(key)));
-    if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
-    TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
-    return Replace(directory, std::string(name), producer, Describe(key));
+    for (int attempt = 1;; ++attempt) {
+      bool begun = false;
+      const auto noting = [&](Sink sink) {
+        begun = true;
+        return producer(sink);
+      };
+      auto written = TryWrite(key, noting, if_generation);
+      // Somebody may have removed the folder, which was empty, between its making and its use.
+      const bool again = absl::IsNotFound(written.status()) && !begun && attempt < kMostAttempts;
+      if (!again) return written;
+    }
   }
 
   absl::Status Delete(std::string_view key, const std::optional<Generation>& if_generation,
@@ -208,12 +171,37 @@ class FileStore final : public KvStore {
 
   absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
     TESSERA_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries, List(prefix, stop));
+    std::map<std::string, std::vector<std::string>, std::less<>> names;  // by folder
     for (const ListEntry& entry : entries) {
+      const auto [folder, name] = SplitKey(entry.key);
+      names[std::string(folder)].emplace_back(name);
+    }
+    for (const auto& [folder, files] : names) {
       if (stop.stop_requested()) return Cancelled(Describe(prefix), ": stopped while deleting");
-      TESSERA_RETURN_IF_ERROR(Delete(entry.key, std::nullopt, stop));
+      TESSERA_RETURN_IF_ERROR(DeleteFiles(folder, files));
     }
     return RemoveEmptyFolders(entries);
   }
+
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateMove(from, to));
+    const std::string source(from.substr(0, from.empty() ? 0 : from.size() - 1));
+    const std::string target(to.substr(0, to.empty() ? 0 : to.size() - 1));
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle there,
+                             OpenBeneath(handle_, source.empty() ? "." : source,
+                                         O_DIRECTORY | O_RDONLY, Describe(source)));
+    if (!there.valid()) return absl::OkStatus();
+    TESSERA_RETURN_IF_ERROR(MakeDirectories(handle_, target, ToDisk(), Describe(target)));
+    FileMove move(
+        handle_, root_,
+        [&](const FileHandle& folder) { return SyncDirectory(folder, Describe(target)); },
+        [&](const std::string& file, const std::string& copy) { return CopyFile(file, copy); });
+    TESSERA_RETURN_IF_ERROR(move.Run(source, target, stop));
+    return RemoveEmptyFolders({{Concat(from, "entry")}});
+  }
+
+  bool moves() const override { return true; }
 
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix, std::stop_token) override {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
@@ -295,7 +283,7 @@ class FileStore final : public KvStore {
     TESSERA_ASSIGN_OR_RETURN(
         const FileHandle file,
         OpenBeneath(directory, temporary.name(), O_WRONLY | O_CREAT | O_EXCL, shown));
-    if (!file.valid()) return Internal(shown, ": the directory is gone");
+    if (!file.valid()) return NotFound(shown, ": the directory is gone");
     FileAppender appender(file, ToDisk() ? WriteBack::kAtOnce : WriteBack::kLater, shown);
     TESSERA_RETURN_IF_ERROR(
         producer([&](std::span<const std::byte> piece) { return appender.Append(piece); }));
@@ -308,6 +296,36 @@ class FileStore final : public KvStore {
     temporary.Keep();
     TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, shown));
     return ValueInfo{GenerationOf(info), SizeOf(info)};
+  }
+
+  absl::StatusOr<ValueInfo> TryWrite(std::string_view key, Producer producer,
+                                     const std::optional<Generation>& if_generation) {
+    const auto [folder, name] = SplitKey(key);
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
+                             MakeDirectories(handle_, folder, ToDisk(), Describe(key)));
+    if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
+    TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
+    return Replace(directory, std::string(name), producer, Describe(key));
+  }
+
+  // One sync for all of them.
+  absl::Status DeleteFiles(const std::string& folder, const std::vector<std::string>& names) {
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
+                             OpenBeneath(handle_, folder.empty() ? "." : folder,
+                                         O_DIRECTORY | O_RDONLY, Describe(folder)));
+    if (!directory.valid()) return absl::OkStatus();
+    for (const std::string& name : names) {
+      if (unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+        return ErrnoStatus(errno, "delete", Describe(Concat(folder, "/", name)));
+      }
+    }
+    return SyncDirectory(directory, Describe(folder));
+  }
+
+  absl::Status CopyFile(const std::string& from, const std::string& to) {
+    std::vector<std::byte> room(kCopyBlock);
+    const auto producer = [&](Sink sink) { return ReadPieces(from, {}, room, sink, {}).status(); };
+    return WritePieces(to, producer, std::nullopt, {}).status();
   }
 
   absl::Status SyncDirectory(const FileHandle& directory, const std::string& shown) {

@@ -43,6 +43,11 @@ class ForwardingStore : public KvStore {
   absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
     return base_.DeletePrefix(prefix, std::move(stop));
   }
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    return base_.MovePrefix(from, to, std::move(stop));
+  }
+  bool moves() const override { return base_.moves(); }
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                               std::stop_token stop) override {
     return base_.List(prefix, std::move(stop));

@@ -42,4 +42,16 @@ absl::Status ValidatePrefix(std::string_view prefix) {
   return ValidateNames("prefix", prefix, prefix.substr(0, slash));
 }
 
+absl::Status ValidateMove(std::string_view from, std::string_view to) {
+  for (const std::string_view prefix : {from, to}) {
+    TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
+    if (!prefix.empty() && !prefix.ends_with('/')) {
+      return InvalidArgument("prefix ", Quoted(prefix), " of a move does not end in '/'");
+    }
+  }
+  if (!to.starts_with(from)) return absl::OkStatus();
+  return InvalidArgument("what begins with ", Quoted(from), " cannot move to ", Quoted(to),
+                         ", which lies inside");
+}
+
 }  // namespace tessera::store

@@ -19,6 +19,9 @@ absl::Status ValidateKey(std::string_view key);
 // A prefix is empty, or what a key may begin with: the names before its last '/' are as in keys.
 absl::Status ValidatePrefix(std::string_view prefix);
 
+// What KvStore::MovePrefix asks of its prefixes; InvalidArgument quoting them.
+absl::Status ValidateMove(std::string_view from, std::string_view to);
+
 }  // namespace tessera::store
 
 #endif  // TESSERA_STORE_KEY_H_

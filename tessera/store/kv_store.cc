@@ -7,9 +7,13 @@
 #include "tessera/core/status.h"
 #include "tessera/core/thread_pool.h"
 #include "tessera/store/concurrent.h"
+#include "tessera/store/key.h"
 
 namespace tessera::store {
 namespace {
+
+// Each holds a whole value in memory.
+constexpr size_t kMostMovesAtOnce = 8;
 
 std::string RangeText(const ByteRange& range) {
   if (range.from_end) return Concat("the last ", range.length.value_or(0), " bytes");
@@ -75,6 +79,23 @@ absl::StatusOr<ValueInfo> KvStore::WritePieces(std::string_view key, Producer pr
   TESSERA_ASSIGN_OR_RETURN(Generation generation,
                            Write(key, value, if_generation, std::move(stop)));
   return ValueInfo{std::move(generation), value.size()};
+}
+
+absl::Status KvStore::MovePrefix(std::string_view from, std::string_view to, std::stop_token stop) {
+  TESSERA_RETURN_IF_ERROR(ValidateMove(from, to));
+  TESSERA_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries, List(from, stop));
+  if (entries.empty()) return absl::OkStatus();
+  const auto move = [&](size_t i, const std::stop_token& token) -> absl::Status {
+    const std::string& key = entries[i].key;
+    TESSERA_ASSIGN_OR_RETURN(const ReadResult result, Read(key, {}, token));
+    if (!result.value.has_value()) return absl::OkStatus();
+    const std::string target = Concat(to, std::string_view(key).substr(from.size()));
+    TESSERA_RETURN_IF_ERROR(Write(target, result.value->span(), std::nullopt, token));
+    return Delete(key, std::nullopt, token);
+  };
+  const int width = static_cast<int>(std::min<size_t>(entries.size(), kMostMovesAtOnce));
+  ThreadPool pool(width);
+  return ForEachIndex(pool, width, entries.size(), Describe(from), std::move(stop), move);
 }
 
 absl::Status KvStore::Flush(std::stop_token) { return absl::OkStatus(); }

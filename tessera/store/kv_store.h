@@ -136,11 +136,22 @@ class KvStore {
   // Takes away every value whose key begins with `prefix`.
   virtual absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop = {}) = 0;
 
+  // Gives every value whose key is `from` + rest the key `to` + rest, over what may be there; both
+  // prefixes are empty or end in '/', and `to` does not begin with `from`.  Nothing at `from` is no
+  // error, so that what was stopped halfway is ended by calling it again.  A reader finds each
+  // value under its old key or under its new one; where moves() is false it is copied, then
+  // deleted.
+  virtual absl::Status MovePrefix(std::string_view from, std::string_view to,
+                                  std::stop_token stop = {});
+
+  // Whether MovePrefix leaves the bytes where they are and only changes their keys.
+  virtual bool moves() const { return false; }
+
   // The keys that begin with `prefix`, in byte order, with the sizes of their values.
   virtual absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                                       std::stop_token stop = {}) = 0;
 
-  // Returns once everything that was written and deleted through this store so far is durable.
+  // Returns once everything that was written, deleted and moved through this store is durable.
   // Only a store whose writes return before they are (FileStore with Durability::kKernel) has
   // anything to do here.  After an error some of it may be lost, and a second Flush that succeeds
   // does not bring it back: what was written since the last good one is to be written again.

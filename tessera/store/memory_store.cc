@@ -13,6 +13,8 @@ namespace {
 
 class MemoryStore final : public KvStore {
  public:
+  explicit MemoryStore(const MemoryStoreOptions& options) : options_(options) {}
+
   absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range,
                                   std::stop_token) override {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
@@ -61,6 +63,24 @@ class MemoryStore final : public KvStore {
     return absl::OkStatus();
   }
 
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    if (!options_.moves) return KvStore::MovePrefix(from, to, std::move(stop));
+    TESSERA_RETURN_IF_ERROR(ValidateMove(from, to));
+    MutexLock lock(mutex_);
+    std::vector<std::pair<std::string, Value>> moved;
+    auto next = values_.lower_bound(from);
+    while (next != values_.end() && next->first.starts_with(from)) {
+      moved.emplace_back(Concat(to, std::string_view(next->first).substr(from.size())),
+                         std::move(next->second));
+      next = values_.erase(next);
+    }
+    for (auto& [key, value] : moved) values_.insert_or_assign(std::move(key), std::move(value));
+    return absl::OkStatus();
+  }
+
+  bool moves() const override { return options_.moves; }
+
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix, std::stop_token) override {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
     std::vector<ListEntry> entries;
@@ -90,6 +110,7 @@ class MemoryStore final : public KvStore {
     return Aborted(Describe(key), ": the value is of another generation than expected");
   }
 
+  const MemoryStoreOptions options_;
   Mutex mutex_;
   std::map<std::string, Value, std::less<>> values_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_generation_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -97,6 +118,8 @@ class MemoryStore final : public KvStore {
 
 }  // namespace
 
-std::unique_ptr<KvStore> MakeMemoryStore() { return std::make_unique<MemoryStore>(); }
+std::unique_ptr<KvStore> MakeMemoryStore(const MemoryStoreOptions& options) {
+  return std::make_unique<MemoryStore>(options);
+}
 
 }  // namespace tessera::store

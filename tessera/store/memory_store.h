@@ -8,7 +8,12 @@
 
 namespace tessera::store {
 
-std::unique_ptr<KvStore> MakeMemoryStore();
+struct MemoryStoreOptions {
+  // As on a file system; else values are copied, as most object stores must.
+  bool moves = false;
+};
+
+std::unique_ptr<KvStore> MakeMemoryStore(const MemoryStoreOptions& options = {});
 
 }  // namespace tessera::store
 

@@ -17,6 +17,7 @@
 #include "tessera/store/testing/conformance.h"
 #include "tessera/store/testing/fault_store.h"
 #include "tessera/store/testing/temporary_folder.h"
+#include "tessera/store/testing/volatile_store.h"
 #include "tessera/store/wrappers.h"
 
 namespace tessera::store {
@@ -35,6 +36,8 @@ using testing::KvStoreConformance;
 using testing::MakerName;
 using testing::StoreMaker;
 using testing::TemporaryFolder;
+using testing::VolatileOptions;
+using testing::VolatileStore;
 
 std::span<const std::byte> AsBytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -75,6 +78,13 @@ INSTANTIATE_TEST_SUITE_P(
     Stores, KvStoreConformance,
     ::testing::Values(
         StoreMaker{"memory", [] { return MakeMemoryStore(); }},
+        StoreMaker{"memory_moves", [] { return MakeMemoryStore({.moves = true}); }},
+        StoreMaker{"volatile",
+                   [] {
+                     return Wrapped([](KvStore& base) {
+                       return std::make_unique<VolatileStore>(base, VolatileOptions{});
+                     });
+                   }},
         StoreMaker{"file", [] { return MakeFile({}); }},
         StoreMaker{"file_kernel", [] { return MakeFile({.durability = Durability::kKernel}); }},
         StoreMaker{"file_parallel",
@@ -156,6 +166,63 @@ TEST(FileStoreTest, AFileWhereAFolderIsNeededIsNamed) {
   EXPECT_THAT(store->Write("a/b", AsBytes("v")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/a/b: open directory")));
   EXPECT_THAT(store->List(""), IsOkAndHolds(ElementsAre(ListEntry{"a", 1})));
+}
+
+TEST(FileStoreTest, AMoveRenamesWholeFolders) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  EXPECT_TRUE(store->moves());
+  ASSERT_THAT(store->Write("s/id/model/a/0", AsBytes("v")), IsOk());
+  std::ofstream(folder.path() / "s/id/model/a/1.tessera-tmp-1-2") << "half";
+  struct stat before;
+  ASSERT_EQ(stat((folder.path() / "s/id/model").c_str(), &before), 0);
+  ASSERT_THAT(store->MovePrefix("s/id/", ""), IsOk());
+  struct stat after;
+  ASSERT_EQ(stat((folder.path() / "model").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_FALSE(fs::exists(folder.path() / "s"));
+}
+
+TEST(FileStoreTest, AMoveStaysInsideTheRoot) {
+  const TemporaryFolder folder;
+  const TemporaryFolder outside;
+  fs::create_directory(outside.path() / "model");
+  fs::create_symlink(outside.path() / "model", folder.path() / "model");
+  fs::create_symlink(outside.path(), folder.path() / "out");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("s/model/a", AsBytes("v")), IsOk());
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leads out"));
+  EXPECT_THAT(store->MovePrefix("s/", ""), refused);
+  EXPECT_THAT(store->MovePrefix("s/", "out/"), refused);
+  EXPECT_THAT(store->MovePrefix("out/", "s/"), refused);
+  EXPECT_TRUE(fs::is_empty(outside.path() / "model"));
+  EXPECT_EQ(store->Read("s/model/a")->value->text(), "v");
+}
+
+TEST(FileStoreTest, AMoveFollowsALinkInside) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("deep/real/old", AsBytes("o")), IsOk());
+  ASSERT_THAT(store->Write("s/model/a", AsBytes("v")), IsOk());
+  fs::create_symlink("deep/real", folder.path() / "model");
+  ASSERT_THAT(store->MovePrefix("s/", ""), IsOk());
+  EXPECT_EQ(store->Read("model/a")->value->text(), "v");
+  EXPECT_EQ(store->Read("deep/real/a")->value->text(), "v");
+}
+
+TEST(FileStoreTest, WhatIsInTheWayOfAMoveIsNamed) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("a", AsBytes("file")), IsOk());
+  ASSERT_THAT(store->Write("s/a/0", AsBytes("v")), IsOk());
+  EXPECT_THAT(store->MovePrefix("s/", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("/a: a file is in the way of the folder")));
+  ASSERT_THAT(store->Write("t/b", AsBytes("v")), IsOk());
+  ASSERT_THAT(store->Write("b/0", AsBytes("v")), IsOk());
+  EXPECT_THAT(store->MovePrefix("t/", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("/b: a folder is in the way of a file")));
 }
 
 TEST(PrefixStoreTest, CannotBeMadeFromWhatIsNoKey) {
@@ -241,6 +308,54 @@ TEST(FaultStoreTest, TearsAndForgets) {
   FaultStore forgetting(*base, {.fault = Fault::kForget});
   EXPECT_THAT(forgetting.Write("other", AsBytes("x"), std::nullopt, {}), IsOk());
   EXPECT_FALSE(base->Read("other")->value.has_value());
+}
+
+TEST(FaultStoreTest, TearsAMove) {
+  const auto base = MakeMemoryStore();
+  for (const char* key : {"s/1", "s/2", "s/3", "s/4"}) {
+    ASSERT_THAT(base->Write(key, AsBytes("v")), IsOk());
+  }
+  FaultStore tearing(*base, {.fault = Fault::kTear});
+  EXPECT_THAT(tearing.MovePrefix("s/", "t/", {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("memory:s/: move")));
+  EXPECT_THAT(base->List(""), IsOkAndHolds(ElementsAre(ListEntry{"s/3", 1}, ListEntry{"s/4", 1},
+                                                       ListEntry{"t/1", 1}, ListEntry{"t/2", 1})));
+}
+
+TEST(VolatileStoreTest, LosesWhatWasNotFlushed) {
+  const auto base = MakeMemoryStore();
+  ASSERT_THAT(base->Write("before", AsBytes("0")), IsOk());
+  VolatileStore store(*base, {});
+  ASSERT_THAT(store.Write("kept", AsBytes("1"), std::nullopt, {}), IsOk());
+  ASSERT_THAT(store.Flush({}), IsOk());
+  ASSERT_THAT(store.Write("lost", AsBytes("2"), std::nullopt, {}), IsOk());
+  ASSERT_THAT(store.Delete("before", std::nullopt, {}), IsOk());
+  ASSERT_THAT(store.MovePrefix("", "moved/", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("inside")));
+  ASSERT_THAT(store.Crash(0), IsOk());
+  EXPECT_THAT(base->List(""),
+              IsOkAndHolds(ElementsAre(ListEntry{"before", 1}, ListEntry{"kept", 1})));
+}
+
+TEST(VolatileStoreTest, KeepsSomeOfItAndNeverLosesAMovedValue) {
+  bool moved = false, stayed = false, cut = false;
+  for (uint64_t seed = 1; seed < 40; ++seed) {
+    const auto base = MakeMemoryStore({.moves = true});
+    VolatileStore store(*base, {.torn = true});
+    ASSERT_THAT(store.Write("s/a", AsBytes("whole"), std::nullopt, {}), IsOk());
+    ASSERT_THAT(store.Flush({}), IsOk());
+    ASSERT_THAT(store.MovePrefix("s/", "t/", {}), IsOk());
+    ASSERT_THAT(store.Write("torn", AsBytes("12345678"), std::nullopt, {}), IsOk());
+    ASSERT_THAT(store.Crash(seed), IsOk());
+    const auto source = base->Read("s/a");
+    const auto target = base->Read("t/a");
+    ASSERT_NE(source->value.has_value(), target->value.has_value());
+    (target->value.has_value() ? moved : stayed) = true;
+    EXPECT_EQ((target->value.has_value() ? target : source)->value->text(), "whole");
+    const auto torn = base->Read("torn");
+    cut = cut || (torn->value.has_value() && torn->size < 8);
+  }
+  EXPECT_TRUE(moved && stayed && cut);
 }
 
 }  // namespace

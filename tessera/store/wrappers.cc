@@ -70,6 +70,12 @@ class PrefixStore final : public ForwardingStore {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
     return base().DeletePrefix(prefix_ + std::string(prefix), std::move(stop));
   }
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateMove(from, to));
+    return base().MovePrefix(prefix_ + std::string(from), prefix_ + std::string(to),
+                             std::move(stop));
+  }
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                               std::stop_token stop) override {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
@@ -133,6 +139,10 @@ class RetryStore final : public ForwardingStore {
   }
   absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
     return Repeat(stop, [&] { return base().DeletePrefix(prefix, stop); });
+  }
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    return Repeat(stop, [&] { return base().MovePrefix(from, to, stop); });
   }
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                               std::stop_token stop) override {
@@ -227,6 +237,11 @@ class CountingStore final : public ForwardingStore {
   absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
     ++counts_.deletes;
     return base().DeletePrefix(prefix, std::move(stop));
+  }
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    ++counts_.moves;
+    return base().MovePrefix(from, to, std::move(stop));
   }
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                               std::stop_token stop) override {

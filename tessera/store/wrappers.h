@@ -36,6 +36,7 @@ struct StoreCounts {
   std::atomic<int64_t> writes{0};
   std::atomic<int64_t> bytes_written{0};
   std::atomic<int64_t> deletes{0};
+  std::atomic<int64_t> moves{0};
   std::atomic<int64_t> lists{0};
 };
 

@@ -286,6 +286,92 @@ TEST_P(KvStoreConformance, DeletesByPrefix) {
   ASSERT_THAT(store().Write("a", AsBytes("v")), IsOk());
 }
 
+TEST_P(KvStoreConformance, MovesWhatBeginsWithAPrefix) {
+  for (const char* key : {"from/a/x", "from/a/y", "from/b", "fromage", "to/other"}) {
+    ASSERT_THAT(store().Write(key, AsBytes(key)), IsOk());
+  }
+  ASSERT_THAT(store().MovePrefix("from/", "to/inner/"), IsOk());
+  EXPECT_THAT(store().List(""),
+              IsOkAndHolds(ElementsAre(ListEntry{"fromage", 7}, ListEntry{"to/inner/a/x", 8},
+                                       ListEntry{"to/inner/a/y", 8}, ListEntry{"to/inner/b", 6},
+                                       ListEntry{"to/other", 8})));
+  EXPECT_EQ(TextAt(store(), "to/inner/a/x"), "from/a/x");
+  EXPECT_EQ(TextAt(store(), "from/a/x"), "<missing>");
+}
+
+TEST_P(KvStoreConformance, AMoveReplacesAndKeepsWhatItDoesNotName) {
+  for (const char* key : {"s/d/a/0", "s/d/a/1", "s/d/top", "a/1", "a/2", "b/0"}) {
+    ASSERT_THAT(store().Write(key, AsBytes(key)), IsOk());
+  }
+  ASSERT_THAT(store().MovePrefix("s/d/", ""), IsOk());
+  EXPECT_THAT(store().List(""), IsOkAndHolds(ElementsAre(ListEntry{"a/0", 7}, ListEntry{"a/1", 7},
+                                                         ListEntry{"a/2", 3}, ListEntry{"b/0", 3},
+                                                         ListEntry{"top", 7})));
+  EXPECT_EQ(TextAt(store(), "a/1"), "s/d/a/1");
+}
+
+TEST_P(KvStoreConformance, AMoveOfNothingOrASecondTimeIsNoError) {
+  ASSERT_THAT(store().Write("to/a", AsBytes("1")), IsOk());
+  EXPECT_THAT(store().MovePrefix("from/", "to/"), IsOk());
+  ASSERT_THAT(store().Write("from/b", AsBytes("2")), IsOk());
+  EXPECT_THAT(store().MovePrefix("from/", "to/"), IsOk());
+  EXPECT_THAT(store().MovePrefix("from/", "to/"), IsOk());
+  EXPECT_THAT(store().List(""),
+              IsOkAndHolds(ElementsAre(ListEntry{"to/a", 1}, ListEntry{"to/b", 1})));
+}
+
+TEST_P(KvStoreConformance, AValueMovesToWhereAFolderWas) {
+  ASSERT_THAT(store().Write("a/0/0/0", AsBytes("old")), IsOk());
+  ASSERT_THAT(store().Delete("a/0/0/0"), IsOk());
+  ASSERT_THAT(store().Write("s/a/0", AsBytes("new")), IsOk());
+  ASSERT_THAT(store().MovePrefix("s/", ""), IsOk());
+  EXPECT_EQ(TextAt(store(), "a/0"), "new");
+}
+
+TEST_P(KvStoreConformance, MovesBetweenWhatIsNoFolderAreRefused) {
+  const auto refused = [](std::string_view text) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(text)));
+  };
+  EXPECT_THAT(store().MovePrefix("a", "b/"), refused("prefix 'a' of a move does not end in '/'"));
+  EXPECT_THAT(store().MovePrefix("a/", "b"), refused("prefix 'b' of a move"));
+  EXPECT_THAT(store().MovePrefix("a/", "a/b/"), refused("which lies inside"));
+  EXPECT_THAT(store().MovePrefix("../", "b/"), refused("prefix '"));
+  EXPECT_THAT(store().MovePrefix("a/", "../b/"), refused("prefix '"));
+}
+
+TEST_P(KvStoreConformance, AMovedValueIsAlwaysUnderOneOfItsKeys) {
+  std::atomic<bool> done{false};
+  ASSERT_THAT(store().Write("s/a/k", AsBytes("0")), IsOk());
+  std::thread mover([&] {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_THAT(store().MovePrefix("s/", "t/"), IsOk());
+      EXPECT_THAT(store().Write("s/a/k", AsBytes(std::to_string(i))), IsOk());
+    }
+    done = true;
+  });
+  while (!done) {
+    const bool found =
+        TextAt(store(), "s/a/k") != "<missing>" || TextAt(store(), "t/a/k") != "<missing>";
+    EXPECT_TRUE(found);
+  }
+  mover.join();
+}
+
+TEST_P(KvStoreConformance, WritersAndRemoversOfAFolderDoNotDisturbEachOther) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const std::string folder = Concat("shared/", i, "/");
+      for (int round = 0; round < 20; ++round) {
+        EXPECT_THAT(store().Write(folder + "k", AsBytes("v")), IsOk());
+        EXPECT_THAT(store().DeletePrefix(folder), IsOk());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(store().List(""), IsOkAndHolds(IsEmpty()));
+}
+
 TEST_P(KvStoreConformance, KeysThatLeadOutAreRefused) {
   const std::string nul("a\0b", 3);
   for (const std::string& key : {std::string(".."), std::string("../x"), std::string("/etc/passwd"),

@@ -19,8 +19,9 @@ namespace tessera::store::testing {
 enum class Fault {
   kFail,    // Unavailable, and nothing is done
   kDelay,   // done after `delay`
-  kTear,    // a write stores the first half of its value and reports an error; others fail
-  kForget,  // a write, delete or flush reports success, and nothing is done; others fail
+  kTear,    // a write stores the first half of its value, a move moves the first half of the keys,
+            // and an error is reported; others fail
+  kForget,  // a write, delete, move or flush reports success, and nothing is done; others fail
 };
 
 struct FaultPlan {
@@ -76,6 +77,13 @@ class FaultStore final : public ForwardingStore {
     if (!Strikes()) return base().DeletePrefix(prefix, std::move(stop));
     return plan_.fault == Fault::kForget ? absl::OkStatus() : Fails("delete", prefix);
   }
+  absl::Status MovePrefix(std::string_view from, std::string_view to,
+                          std::stop_token stop) override {
+    if (!Strikes()) return base().MovePrefix(from, to, std::move(stop));
+    if (plan_.fault == Fault::kForget) return absl::OkStatus();
+    if (plan_.fault == Fault::kTear) TESSERA_RETURN_IF_ERROR(MoveHalf(from, to, stop));
+    return Fails("move", from);
+  }
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                               std::stop_token stop) override {
     if (Strikes()) return Fails("list", prefix);
@@ -94,6 +102,18 @@ class FaultStore final : public ForwardingStore {
     if (plan_.fault != Fault::kDelay) return true;
     std::this_thread::sleep_for(plan_.delay);
     return false;
+  }
+
+  absl::Status MoveHalf(std::string_view from, std::string_view to, const std::stop_token& stop) {
+    TESSERA_ASSIGN_OR_RETURN(std::vector<ListEntry> entries, base().List(from, stop));
+    entries.resize(entries.size() / 2);
+    for (const ListEntry& entry : entries) {
+      TESSERA_ASSIGN_OR_RETURN(const ReadResult result, base().Read(entry.key, {}, stop));
+      const std::string target = Concat(to, std::string_view(entry.key).substr(from.size()));
+      TESSERA_RETURN_IF_ERROR(base().Write(target, result.value->span(), std::nullopt, stop));
+      TESSERA_RETURN_IF_ERROR(base().Delete(entry.key, std::nullopt, stop));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Fails(const char* action, std::string_view key) const {

@@ -1,0 +1,74 @@
+// Finds the files below a directory.
+#ifndef TESSERA_STORE_TREE_SCAN_H_
+#define TESSERA_STORE_TREE_SCAN_H_
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tessera/core/status.h"
+#include "tessera/store/file_handle.h"
+
+namespace tessera::store {
+
+// Calls visit(path below the start, file information) for every regular file below a directory.
+// Links are not followed, so what is listed lies where its path says.
+class TreeScan {
+ public:
+  TreeScan(const FileHandle& root, std::string shown) : root_(root), shown_(std::move(shown)) {}
+
+  template <typename Visit>
+  absl::Status Run(std::string start, Visit visit) {
+    std::vector<std::string> pending = {std::move(start)};
+    while (!pending.empty()) {
+      const std::string path = std::move(pending.back());
+      pending.pop_back();
+      TESSERA_RETURN_IF_ERROR(Scan(path, pending, visit));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  template <typename Visit>
+  absl::Status Scan(const std::string& path, std::vector<std::string>& pending, Visit& visit) {
+    TESSERA_ASSIGN_OR_RETURN(FileHandle handle, OpenBeneath(root_, path.empty() ? "." : path,
+                                                            O_DIRECTORY | O_RDONLY, shown_));
+    if (!handle.valid()) return absl::OkStatus();
+    // The stream takes a descriptor of its own.
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(dup(handle.get())), closedir);
+    if (stream == nullptr) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
+    while (true) {
+      errno = 0;
+      const dirent* entry = readdir(stream.get());
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      struct stat info;
+      if (fstatat(handle.get(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      std::string below = path.empty() ? std::string(name) : Concat(path, "/", name);
+      if (S_ISDIR(info.st_mode)) {
+        pending.push_back(std::move(below));
+      } else if (S_ISREG(info.st_mode)) {
+        TESSERA_RETURN_IF_ERROR(visit(std::move(below), info));
+      }
+    }
+    if (errno != 0) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
+    return absl::OkStatus();
+  }
+
+  const FileHandle& root_;
+  const std::string shown_;
+};
+
+}  // namespace tessera::store
+
+#endif  // TESSERA_STORE_TREE_SCAN_H_
