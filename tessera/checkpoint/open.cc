@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/open_location.h"
+#include "tessera/checkpoint/stored_values.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/commit/view.h"
 #include "tessera/core/json.h"
@@ -21,9 +23,6 @@ using MetadataPtr = std::shared_ptr<const zarr::Metadata>;
 using ManifestPtr = std::shared_ptr<const ledger::Manifest>;
 
 namespace {
-
-// More is no manifest but an attempt on our memory.
-constexpr uint64_t kMostManifestBytes = uint64_t{4} << 30;
 
 // Documents that are equal are parsed once: a model has many layers and few shapes.
 class MetadataCache {
@@ -62,10 +61,6 @@ bool IsGroup(const Document& document) {
   return json.ok() && json->is_object() && json->value("node_type", Json()) == "group";
 }
 
-std::string KeyBelow(std::string_view path, std::string_view name) {
-  return path.empty() ? std::string(name) : Concat(path, "/", name);
-}
-
 std::string DottedKey(std::span<const std::string> key) {
   std::string text;
   for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : ".", key[i]);
@@ -80,18 +75,6 @@ absl::Status CheckRecord(const ledger::ArrayRecord& record, const zarr::Metadata
   return FailedPrecondition("the index says ", Quoted(record.dtype), ShapeText(record.shape),
                             ", the metadata says ", Quoted(DTypeName(metadata.dtype)),
                             ShapeText(metadata.shape));
-}
-
-absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& store,
-                                                             const std::string& key,
-                                                             std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(
-      const store::ReadResult read,
-      store.Read(key, store::ByteRange::AtMost(kMostManifestBytes), std::move(stop)));
-  if (!read.value.has_value()) return std::nullopt;
-  auto manifest = ledger::DecodeManifest(read.value->text());
-  if (!manifest.ok()) return Prefixed(manifest.status(), store.Describe(key));
-  return *std::move(manifest);
 }
 
 }  // namespace
@@ -139,17 +122,33 @@ class Opener {
   absl::Status FindManifests() {
     if (index_.has_value()) {
       for (const auto& [prefix, note] : index_->notes) {
-        if (note.manifest.empty() || (!options_.all_prefixes && prefix != entries_.prefix))
-          continue;
+        if (note.manifest.empty() || !Wanted(prefix)) continue;
         TESSERA_RETURN_IF_ERROR(UseNote(prefix, note));
       }
+      TESSERA_RETURN_IF_ERROR(CheckNoOrphans());
     }
-    const std::string seal = Concat(commit::kOwnFolder, "seal.json");
-    TESSERA_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*data_->view, seal, stop_));
-    if (!manifest.has_value()) return absl::OkStatus();
-    TESSERA_RETURN_IF_ERROR(CheckDigest(*manifest, seal));
-    Use(*std::move(manifest), Integrity::kSeal);
+    TESSERA_ASSIGN_OR_RETURN(const auto seals, ListSeals(*data_->view, stop_));
+    for (const std::string& seal : seals) {
+      TESSERA_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*data_->view, seal, stop_));
+      if (!manifest.has_value() || !Wanted(manifest->prefix)) continue;
+      if (vouched_.contains(manifest->prefix)) continue;
+      TESSERA_RETURN_IF_ERROR(CheckDigest(*manifest, seal));
+      Use(*std::move(manifest), Integrity::kSeal);
+    }
     return absl::OkStatus();
+  }
+
+  bool Wanted(const std::string& prefix) const {
+    return options_.all_prefixes || !data_->has_index || prefix == entries_.prefix;
+  }
+
+  // An index whose own names are damaged could pass for one that names no manifest.
+  absl::Status CheckNoOrphans() {
+    TESSERA_ASSIGN_OR_RETURN(const auto orphans, OrphanManifests(*data_->view, *index_, stop_));
+    if (orphans.empty()) return absl::OkStatus();
+    return DataLoss(data_->view->Describe(ledger::kIndexName), ": it does not name the manifest ",
+                    Quoted(orphans.front()), "; it is damaged, or a program that does not keep ",
+                    "what it does not know has rewritten it");
   }
 
   absl::Status UseNote(const std::string& prefix, const ledger::PrefixNote& note) {
@@ -187,6 +186,7 @@ class Opener {
       manifests_.try_emplace(array.path,
                              std::shared_ptr<const ledger::ArrayManifest>(shared, &array));
     }
+    vouched_.insert(shared->prefix);
     if (data_->integrity == Integrity::kNone) data_->integrity = integrity;
   }
 
@@ -258,6 +258,7 @@ class Opener {
   std::optional<ledger::TensorstoreIndex> index_;
   Entries entries_;
   absl::flat_hash_map<std::string, std::shared_ptr<const ledger::ArrayManifest>> manifests_;
+  absl::flat_hash_set<std::string> vouched_;  // prefixes that have a manifest
   MetadataCache cache_;
 };
 
@@ -265,16 +266,38 @@ ledger::ArrayRecord CheckpointArray::Record() const {
   return {path.empty() ? "." : path, metadata->shape, std::string(DTypeName(metadata->dtype)), key};
 }
 
+namespace {
+
+bool Gone(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsDataLoss(status);
+}
+
+// A save may replace the state while it is being opened; then the new one is opened.
+absl::StatusOr<Checkpoint> OpenStable(store::KvStore& store, std::shared_ptr<store::KvStore> own,
+                                      IoContext& io, const OpenOptions& options,
+                                      const std::stop_token& stop) {
+  constexpr int kTries = 5;
+  for (int tries = 1;; ++tries) {
+    TESSERA_ASSIGN_OR_RETURN(const commit::View before, commit::OpenView(store, stop));
+    auto opened = Opener(io, options, stop).Open(store, own);
+    if (opened.ok() || tries == kTries || !Gone(opened.status())) return opened;
+    TESSERA_ASSIGN_OR_RETURN(const commit::View after, commit::OpenView(store, stop));
+    if (after.state_id == before.state_id) return opened;
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<Checkpoint> Checkpoint::Open(store::KvStore& store, IoContext& io,
                                             const OpenOptions& options, std::stop_token stop) {
-  return Opener(io, options, std::move(stop)).Open(store, nullptr);
+  return OpenStable(store, nullptr, io, options, stop);
 }
 
 absl::StatusOr<Checkpoint> Checkpoint::OpenAt(std::string_view location, IoContext& io,
                                               const OpenOptions& options, std::stop_token stop) {
   TESSERA_ASSIGN_OR_RETURN(auto opened, OpenLocation(location));
   const std::shared_ptr<store::KvStore> own = std::move(opened);
-  return Opener(io, options, std::move(stop)).Open(*own, own);
+  return OpenStable(*own, own, io, options, stop);
 }
 
 absl::Status Checkpoint::CheckUnchanged(std::stop_token stop) const {
