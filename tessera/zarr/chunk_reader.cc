@@ -5,7 +5,6 @@
 
 #include "tessera/core/status.h"
 #include "tessera/zarr/encode_chunk.h"
-#include "tessera/zarr/memory_need.h"
 #include "tessera/zarr/request.h"
 #include "tessera/zarr/stored_hash.h"
 
@@ -187,8 +186,7 @@ absl::Status ChunkReader::ReadSlabs(const codec::ArrayCodec& codec, const Stored
 absl::Status ChunkReader::WithMoreMemory(const absl::Status& error, const codec::ArrayCodec& codec,
                                          const StoredChunk& stored, const Wanted& wanted,
                                          Worker& worker, const std::stop_token& stop) {
-  const int64_t need = SaturatingSum({codec.most_encoded_bytes(), codec.decoded_bytes()});
-  const auto memory = io_.budget().TryAcquire(need);
+  const auto memory = io_.budget().TryAcquire(WholeNeed(codec, wanted));
   if (memory.has_value()) {
     Worker more;
     return ReadWhole(codec, stored, wanted, more, stop);

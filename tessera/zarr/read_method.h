@@ -41,6 +41,9 @@ struct ReadPlan {
 // Of a part of a chunk that is no shard.
 ReadPlan PlanRead(const codec::ArrayCodec& codec, const ReadTerms& terms, const Wanted& wanted);
 
+// What kWhole would need.
+int64_t WholeNeed(const codec::ArrayCodec& codec, const Wanted& wanted);
+
 // How much of a chunk a slab is.  What was decoded stays in the cache until it is taken, and calls
 // are few beside the bytes.
 int64_t SlabBytes(const codec::ArrayCodec& codec);
