@@ -91,6 +91,8 @@ class ArrayCodec {
   // it.  REQUIRES: StreamBytes() is set, `part` lies in the array and is not empty, slab_bytes > 0.
   std::unique_ptr<PieceDecoder> StartSlabs(const Box& part, int64_t slab_bytes, int64_t offset,
                                            Scratch& scratch, BoxSink sink) const;
+  // What a slab comes to, except for the last ones.
+  int64_t SlabBytes(int64_t slab_bytes) const;
   // What such a decoder takes beside its slab; nullopt when the codecs want all bytes at once.
   std::optional<int64_t> StreamBytes() const;
   // The stored bytes are the elements, in some order of dimensions and of bytes.

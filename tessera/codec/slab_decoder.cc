@@ -202,6 +202,11 @@ std::unique_ptr<PieceDecoder> ArrayCodec::StartSlabs(const Box& part, int64_t sl
   return std::make_unique<SlabDecoder>(*this, part, slab_bytes, offset, scratch, sink);
 }
 
+int64_t ArrayCodec::SlabBytes(int64_t slab_bytes) const {
+  return SlabGrid(array_.shape, stored_order_, stored_strides_, element_bytes_, slab_bytes)
+      .MostBytes();
+}
+
 std::optional<int64_t> ArrayCodec::StreamBytes() const {
   const std::optional<size_t> bytes = chain_.StreamBytes();
   if (!bytes.has_value()) return std::nullopt;

@@ -18,9 +18,9 @@ namespace tessera::zarr {
 class StoredHash {
  public:
   // Hands `data` to `sink` in pieces that are hashed while they are in the cache.
-  absl::Status Pass(std::span<const std::byte> data, Sink sink) {
+  absl::Status Pass(std::span<const std::byte> data, size_t piece_bytes, Sink sink) {
     while (!data.empty()) {
-      const auto piece = data.first(std::min(data.size(), kPieceBytes));
+      const auto piece = data.first(std::min(data.size(), piece_bytes));
       Add(piece);
       TESSERA_RETURN_IF_ERROR(sink(piece));
       data = data.subspan(piece.size());

@@ -122,7 +122,7 @@ class BoxWriter {
         key,
         [&](Sink sink) {
           const auto hashed = [&](std::span<const std::byte> data) {
-            return hash->Pass(data, sink);
+            return hash->Pass(data, kPieceBytes, sink);
           };
           return encoded = EncodeChunk(array_.codec(), chunk, fill_, io_, worker, stop,
                                        hash.has_value() ? Sink(hashed) : sink);
