@@ -96,8 +96,8 @@ class Sealer {
     }
     TESSERA_ASSIGN_OR_RETURN(const zarr::Array array,
                              zarr::Array::Open(*view_.store, entry.path, {}, stop_));
-    ledger::ArrayManifest sealed{entry.path,
-                                 std::string(zarr::MetadataName(array.metadata().format)), {}, {}};
+    ledger::ArrayManifest sealed{
+        entry.path, std::string(zarr::MetadataName(array.metadata().format)), {}, {}};
     TESSERA_ASSIGN_OR_RETURN(
         const store::ReadResult document,
         view_.store->Read(KeyBelow(entry.path, sealed.metadata_name),
