@@ -184,7 +184,7 @@ class Writer {
     absl::Status encoded;
     const auto encode = [&](Sink sink) {
       zarr::StoredHash hash;
-      const auto hashed = [&](std::span<const std::byte> data) { return hash.Pass(data, sink); };
+      const auto hashed = [&](std::span<const std::byte> data) { return hash.Pass(data, kPieceBytes, sink); };
       encoded = zarr::EncodeChunk(codec, chunk, {}, io_, worker, stop, hashed);
       value = hash.Value();
       return encoded;

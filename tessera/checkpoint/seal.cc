@@ -77,7 +77,7 @@ class Sealer {
       TESSERA_ASSIGN_OR_RETURN(ledger::ArrayManifest array, SealArray(entry));
       manifest.arrays.push_back(std::move(array));
     }
-    const std::string text = ledger::EncodeManifest(manifest);
+    TESSERA_ASSIGN_OR_RETURN(const std::string text, ledger::EncodeManifest(manifest));
     TESSERA_RETURN_IF_ERROR(
         base_.Write(SealKey(list.prefix), std::as_bytes(std::span(text)), {}, stop_));
     report_.sealed.push_back(list.prefix);
