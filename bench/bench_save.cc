@@ -9,7 +9,7 @@
 // that saves again and again sees it; "first_blocked_s" that of the first, for which the system
 // clears every page.  "memcpy_s" is a copy of the same bytes on all cores into memory that is
 // there.  "seconds" is the median until the commit is durable; each save replaces the one before.
-// FOLDER is emptied.  docs/performance.md, "Saving".
+// FOLDER is emptied.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

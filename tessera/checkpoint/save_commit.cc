@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "tessera/checkpoint/save_documents.h"
 #include "tessera/core/hash128.h"
 #include "tessera/core/status.h"
 #include "tessera/ledger/index_file.h"
@@ -12,20 +12,6 @@
 
 namespace tessera::checkpoint {
 namespace {
-
-// Metadata as text.  Arrays of one shape repeat in a model, and in one plan the codecs follow from
-// the dtype.
-class Documents {
- public:
-  const std::string& Of(const zarr::Metadata& metadata) {
-    std::string& text = texts_[{metadata.shape, {metadata.chunk_shape, metadata.dtype}}];
-    if (text.empty()) text = zarr::MetadataText(metadata);
-    return text;
-  }
-
- private:
-  absl::flat_hash_map<std::pair<Dims, std::pair<Dims, DType>>, std::string> texts_;
-};
 
 // The cells of a grid one after the other, in C order.
 class CellCursor {
@@ -91,7 +77,7 @@ absl::StatusOr<std::vector<ledger::ArrayManifest>> ListStored(const SavePlan& pl
     return std::pair(a.array, a.cell) < std::pair(b.array, b.cell);
   });
   std::vector<ledger::ArrayManifest> arrays;
-  Documents documents;
+  SaveDocuments documents;
   size_t next = 0;
   for (size_t a = 0; a < plan.arrays.size(); ++a) {
     const zarr::Metadata& metadata = plan.arrays[a].metadata;

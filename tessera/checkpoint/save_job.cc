@@ -1,7 +1,7 @@
 #include "tessera/checkpoint/save_job.h"
 
-#include <cstring>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,7 +62,19 @@ void WarnOfLost(const std::vector<LostLeaf>& lost) {
              lost.size() > kMostNamed ? ", ..." : "");
 }
 
-absl::Status OpenCodecs(SaveJob& job) {
+// The id of a new transaction and where its data goes, on two lines.
+absl::StatusOr<std::string> Begin(SaveJob& job) {
+  commit::BeginRequest request{.prefix = job.plan.prefix, .paths = {}};
+  for (const PlannedArray& array : job.plan.arrays) request.paths.push_back(array.record.path);
+  TESSERA_ASSIGN_OR_RETURN(
+      job.transaction,
+      commit::Transaction::Begin(*job.store, request,
+                                 {.lease = job.options.lease, .commit_timeout = job.limit.timeout},
+                                 job.options.stop));
+  return Concat(job.transaction->id(), "\n", job.transaction->data_prefix());
+}
+
+absl::Status ChooseOpenCodecs(SaveJob& job) {
   if (!job.plan.codecs_open) return absl::OkStatus();
   absl::StatusOr<std::string> mine = std::string();
   if (job.comm->rank() == 0) {
@@ -172,20 +184,13 @@ absl::Status AgreeOnPlan(SaveJob& job, absl::StatusOr<std::shared_ptr<store::KvS
   return absl::OkStatus();
 }
 
-absl::Status BeginCommit(SaveJob& job) {
-  if (!job.writes) return absl::OkStatus();
-  const auto begin = [&]() -> absl::StatusOr<std::string> {
-    commit::BeginRequest request{.prefix = job.plan.prefix, .paths = {}};
-    for (const PlannedArray& array : job.plan.arrays) request.paths.push_back(array.record.path);
-    TESSERA_ASSIGN_OR_RETURN(
-        job.transaction,
-        commit::Transaction::Begin(
-            *job.store, request, {.lease = job.options.lease, .commit_timeout = job.limit.timeout},
-            job.options.stop));
-    return Concat(job.transaction->id(), "\n", job.transaction->data_prefix());
-  };
-  absl::StatusOr<std::string> mine = std::string();
-  if (job.comm->rank() == 0) mine = begin();
+absl::Status BeginCommit(SaveJob& job, absl::FunctionRef<absl::Status()> meanwhile) {
+  absl::StatusOr<std::string> mine = std::string("\n");
+  std::thread beginner;
+  if (job.writes && job.comm->rank() == 0) beginner = std::thread([&] { mine = Begin(job); });
+  const absl::Status status = meanwhile();
+  if (beginner.joinable()) beginner.join();
+  TESSERA_RETURN_IF_ERROR(job.comm->Agree(status, job.limit));
   TESSERA_ASSIGN_OR_RETURN(const std::string text, FromRankZero(job, mine));
   const size_t end = text.find('\n');
   if (end == std::string::npos) return Internal("rank 0 has sent no transaction");
@@ -196,7 +201,7 @@ absl::Status BeginCommit(SaveJob& job) {
 }
 
 absl::StatusOr<SaveReport> Finish(SaveJob& job) {
-  TESSERA_RETURN_IF_ERROR(OpenCodecs(job));
+  TESSERA_RETURN_IF_ERROR(ChooseOpenCodecs(job));
   const auto stored = WriteShare(job);
   TESSERA_RETURN_IF_ERROR(job.comm->Agree(stored.status(), job.limit));
   TESSERA_ASSIGN_OR_RETURN(const std::vector<Bytes> lists,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/checkpoint/plan_save.h"
@@ -47,8 +48,9 @@ absl::StatusOr<std::chrono::nanoseconds> DefaultSaveTimeout();
 absl::Status AgreeOnPlan(SaveJob& job, absl::StatusOr<std::shared_ptr<store::KvStore>> store,
                          const array::ValueTree& tree);
 
-// Rank 0 begins a transaction, and all learn where the data goes.
-absl::Status BeginCommit(SaveJob& job);
+// Rank 0 begins a transaction, while `meanwhile` runs on every rank; then all learn where the data
+// goes.  An error of either is everybody's.
+absl::Status BeginCommit(SaveJob& job, absl::FunctionRef<absl::Status()> meanwhile);
 
 // Chooses codecs, writes this rank's chunks, and commits when all have.
 absl::StatusOr<SaveReport> Finish(SaveJob& job);

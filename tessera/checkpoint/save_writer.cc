@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "tessera/checkpoint/save_documents.h"
 #include "tessera/checkpoint/save_progress.h"
 #include "tessera/core/status.h"
 #include "tessera/zarr/chunk_grid.h"
@@ -40,7 +41,8 @@ class CodecCache {
 struct Work {
   const PlannedArray* array = nullptr;
   int64_t array_index = 0;
-  const HeldPart* held = nullptr;  // nullptr: the metadata
+  const HeldPart* held = nullptr;         // nullptr: the metadata
+  const std::string* document = nullptr;  // then
   const zarr::ChunkCodec* codec = nullptr;
   zarr::CellRange cells = {};
 };
@@ -64,7 +66,7 @@ class Writer {
       end = i + 1;
     }
     for (const size_t a : LargeChunksFirst()) {
-      if (plan_.arrays[a].metadata_rank == target_.rank) Add({&plan_.arrays[a], Index(a)}, 1);
+      if (plan_.arrays[a].metadata_rank == target_.rank) AddMetadata(a);
       for (size_t i = held[a].first; i < held[a].second; ++i) {
         TESSERA_RETURN_IF_ERROR(AddPart(a, parts[i]));
       }
@@ -80,7 +82,7 @@ class Writer {
                              [&](int64_t i, zarr::Worker& worker, const std::stop_token& stopped) {
                                const auto job = static_cast<size_t>(i);
                                const Work& work = works_[jobs_[job].work];
-                               if (work.held == nullptr) return WriteMetadata(*work.array, stopped);
+                               if (work.held == nullptr) return WriteMetadata(work, stopped);
                                return WriteChunk(job, work, worker, teller, stopped);
                              });
   }
@@ -114,6 +116,11 @@ class Writer {
     for (int64_t i = 0; i < jobs; ++i) jobs_.push_back({works_.size() - 1, i});
   }
 
+  void AddMetadata(size_t a) {
+    const PlannedArray& array = plan_.arrays[a];
+    Add({.array = &array, .document = &documents_.Of(array.metadata)}, 1);
+  }
+
   absl::Status AddPart(size_t a, const HeldPart& held) {
     const PlannedArray& array = plan_.arrays[a];
     const Box& box = array.parts[held.part].box;
@@ -123,7 +130,8 @@ class Writer {
     total_.bytes_total += *box.num_elements() * DTypeBytes(array.metadata.dtype);
     total_.chunks_total += cells.size();
     need_ = std::max(need_, NeedOf(array, *codec, held.elements));
-    Add({&array, Index(a), &held, codec, cells}, cells.size());
+    Add({.array = &array, .array_index = Index(a), .held = &held, .codec = codec, .cells = cells},
+        cells.size());
     return absl::OkStatus();
   }
 
@@ -141,11 +149,12 @@ class Writer {
         whole, zarr::SaturatingSum({array.chunk.bytes, zarr::EncodeNeed(codec, streams, padded)}));
   }
 
-  absl::Status WriteMetadata(const PlannedArray& array, const std::stop_token& stop) const {
+  absl::Status WriteMetadata(const Work& work, const std::stop_token& stop) const {
+    const PlannedArray& array = *work.array;
     const std::string key = Concat(target_.data_prefix, array.record.path, "/",
                                    zarr::MetadataName(array.metadata.format));
-    const std::string text = zarr::MetadataText(array.metadata);
-    return target_.store.Write(key, std::as_bytes(std::span(text)), std::nullopt, stop).status();
+    const auto text = std::as_bytes(std::span(*work.document));
+    return target_.store.Write(key, text, std::nullopt, stop).status();
   }
 
   absl::Status WriteChunk(size_t job, const Work& work, zarr::Worker& worker,
@@ -198,6 +207,7 @@ class Writer {
   const SaveTarget& target_;
   IoContext& io_;
   CodecCache codecs_;
+  SaveDocuments documents_;
   std::vector<Work> works_;
   std::vector<Job> jobs_;
   std::vector<StoredChunk> stored_;  // by job

@@ -70,12 +70,14 @@ absl::StatusOr<std::unique_ptr<SaveJob>> Saver::Prepare(
   job->comm = comm_;
   job->io = io_;
   TESSERA_RETURN_IF_ERROR(AgreeOnPlan(*job, std::move(store), tree));
-  TESSERA_RETURN_IF_ERROR(BeginCommit(*job));
-  auto snapshot =
-      Snapshot::Take(job->plan, tree, *memory_,
-                     {.rank = comm_->rank(), .mode = options.snapshot, .platform = platform_});
-  TESSERA_RETURN_IF_ERROR(comm_->Agree(snapshot.status(), job->limit));
-  job->snapshot = *std::move(snapshot);
+  const auto take = [&]() -> absl::Status {
+    TESSERA_ASSIGN_OR_RETURN(
+        job->snapshot,
+        Snapshot::Take(job->plan, tree, *memory_,
+                       {.rank = comm_->rank(), .mode = options.snapshot, .platform = platform_}));
+    return absl::OkStatus();
+  };
+  TESSERA_RETURN_IF_ERROR(BeginCommit(*job, take));
   return job;
 }
 
