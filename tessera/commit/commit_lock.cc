@@ -21,7 +21,8 @@ constexpr auto kLongestDelay = std::chrono::milliseconds(200);
 absl::StatusOr<std::optional<Generation>> TryLock(KvStore& store, std::string_view key,
                                                   const std::string& holder,
                                                   const std::stop_token& stop) {
-  const std::string text = EncodeCommitRecord({holder, ThisProcess(), Now(), std::nullopt});
+  TESSERA_ASSIGN_OR_RETURN(const std::string text,
+                           EncodeCommitRecord({holder, ThisProcess(), Now(), std::nullopt}));
   auto written = store.Write(key, std::as_bytes(std::span(text)), Generation::Missing(), stop);
   if (written.ok()) return *std::move(written);
   if (absl::IsAborted(written.status())) return std::nullopt;
@@ -64,17 +65,18 @@ absl::StatusOr<bool> FinishLocked(KvStore& store, const FoundCommit& seen,
   return true;
 }
 
-absl::StatusOr<Cleared> Finish(KvStore& store, const FoundCommit& found,
-                               std::chrono::seconds lease, const std::stop_token& stop) {
+absl::StatusOr<Cleared> Finish(KvStore& store, const FoundCommit& found, std::chrono::seconds lease,
+                               const std::stop_token& stop) {
   TESSERA_ASSIGN_OR_RETURN(auto finisher, LiveFinisher(store, lease, stop));
   if (finisher.has_value()) return Cleared{std::nullopt, std::move(finisher)};
   const LiveId claim(NewId());
   TESSERA_ASSIGN_OR_RETURN(const auto lock, TryLock(store, kFinishKey, claim.id(), stop));
   if (!lock.has_value()) return Cleared{std::nullopt, "a dead save's commit is ended by another"};
   const auto finished = FinishLocked(store, found, stop);
-  TESSERA_RETURN_IF_ERROR(DeleteIfStill(store, kFinishKey, *lock, {}));
+  const absl::Status released = DeleteIfStill(store, kFinishKey, *lock, {});
   const std::string& id = found.record->save->id;
   if (!finished.ok()) return Prefixed(finished.status(), Concat("ending the commit of save ", id));
+  TESSERA_RETURN_IF_ERROR(released);
   return *finished ? Cleared{id, std::nullopt} : Cleared{};
 }
 
@@ -97,7 +99,10 @@ absl::StatusOr<FoundCommit> ReadCommitRecord(KvStore& store, std::string_view ke
 absl::StatusOr<Cleared> ClearDeadCommit(KvStore& store, std::chrono::seconds lease,
                                         const std::stop_token& stop) {
   TESSERA_ASSIGN_OR_RETURN(const FoundCommit found, ReadCommitRecord(store, kCommitKey, stop));
-  if (found.generation.missing()) return Cleared{};
+  if (found.generation.missing()) {
+    TESSERA_RETURN_IF_ERROR(LiveFinisher(store, lease, stop));
+    return Cleared{};
+  }
   if (!IsDead(found, lease)) {
     return Cleared{std::nullopt, AliveText(*found.record, "a commit is under way")};
   }

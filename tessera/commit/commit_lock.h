@@ -18,7 +18,7 @@ namespace tessera::commit {
 
 // A record as it is in the store.
 struct FoundCommit {
-  store::Generation generation;  // missing: there is none
+  store::Generation generation;        // missing: there is none
   std::optional<CommitRecord> record;  // nullopt, if there is one: it was never written as a whole
 };
 absl::StatusOr<FoundCommit> ReadCommitRecord(store::KvStore& store, std::string_view key,

@@ -17,14 +17,16 @@ absl::Status ValidateObsoleteKey(const std::string& key) {
   return ValidatePath(key);
 }
 
-Json ToJson(const CommittedSave& save) {
+absl::StatusOr<Json> ToJson(const CommittedSave& save) {
   Json json = {{"id", save.id},
                {"paths", save.paths},
                {"side_files", save.side_files},
                {"obsolete_keys", save.obsolete_keys},
                {"obsolete_folders", save.obsolete_folders},
                {"placement", PlacementName(save.placement)}};
-  if (save.index.has_value()) json["index"] = ledger::EncodeIndexChange(*save.index);
+  if (save.index.has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(json["index"], ledger::EncodeIndexChange(*save.index));
+  }
   if (save.index_before.has_value()) json["index_before"] = *save.index_before;
   return json;
 }
@@ -70,13 +72,15 @@ absl::Status ValidateSideFile(std::string_view name) {
   return Prefixed(status, Concat("side file ", Quoted(name)));
 }
 
-std::string EncodeCommitRecord(const CommitRecord& record) {
+absl::StatusOr<std::string> EncodeCommitRecord(const CommitRecord& record) {
   Json json = {{"schema", 1},
                {"state", record.save.has_value() ? "committed" : "locked"},
                {"holder", record.holder},
                {"owner", ToJson(record.owner)},
                {"since", record.since}};
-  if (record.save.has_value()) json["save"] = ToJson(*record.save);
+  if (record.save.has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(json["save"], ToJson(*record.save));
+  }
   return AddHash(json.dump() + "\n");
 }
 

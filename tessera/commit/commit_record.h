@@ -37,12 +37,13 @@ struct CommittedSave {
 struct CommitRecord {
   std::string holder;  // the id that the owner works under
   Owner owner;
-  int64_t since = 0;                    // seconds of Unix time
+  int64_t since = 0;                  // seconds of Unix time
   std::optional<CommittedSave> save;  // nullopt: a lock only, nothing is committed yet
   friend bool operator==(const CommitRecord&, const CommitRecord&) = default;
 };
 
-std::string EncodeCommitRecord(const CommitRecord& record);
+// Errors of EncodeIndexChange.
+absl::StatusOr<std::string> EncodeCommitRecord(const CommitRecord& record);
 
 // As DecodeSaveRecord.  Keys that no save may touch are InvalidArgument.
 absl::StatusOr<CommitRecord> DecodeCommitRecord(std::string_view text);

@@ -75,8 +75,7 @@ class OverlayStore final : public ReadOnlyStore {
 
   absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range,
                                   std::stop_token stop) override {
-    return Look<ReadResult>(key,
-                            [&](std::string_view at) { return base().Read(at, range, stop); });
+    return Look<ReadResult>(key, [&](std::string_view at) { return base().Read(at, range, stop); });
   }
   absl::StatusOr<ValueInfo> ReadInto(std::string_view key, uint64_t offset,
                                      std::span<std::byte> target, std::stop_token stop) override {
@@ -91,9 +90,8 @@ class OverlayStore final : public ReadOnlyStore {
   absl::StatusOr<ValueInfo> ReadPieces(std::string_view key, const ByteRange& range,
                                        std::span<std::byte> room, Sink sink,
                                        std::stop_token stop) override {
-    return Look<ValueInfo>(key, [&](std::string_view at) {
-      return base().ReadPieces(at, range, room, sink, stop);
-    });
+    return Look<ValueInfo>(
+        key, [&](std::string_view at) { return base().ReadPieces(at, range, room, sink, stop); });
   }
 
   // One round for each of the places, of the requests that have no answer yet.

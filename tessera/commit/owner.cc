@@ -131,20 +131,16 @@ Owner ThisProcess() {
 }
 
 Json ToJson(const Owner& owner) {
-  return {{"pid", owner.pid},
-          {"start", Concat(owner.start)},
-          {"pid_namespace", owner.pid_namespace},
-          {"boot", owner.boot},
-          {"machine", owner.machine},
-          {"host", owner.host}};
+  return {
+      {"pid", owner.pid},   {"start", Concat(owner.start)}, {"pid_namespace", owner.pid_namespace},
+      {"boot", owner.boot}, {"machine", owner.machine},     {"host", owner.host}};
 }
 
 absl::StatusOr<Owner> OwnerFromJson(const ObjectReader& reader) {
   Owner owner;
   TESSERA_ASSIGN_OR_RETURN(owner.pid, reader.Integer("pid"));
   TESSERA_ASSIGN_OR_RETURN(const std::string start, reader.String("start"));
-  const auto [end, error] =
-      std::from_chars(start.data(), start.data() + start.size(), owner.start);
+  const auto [end, error] = std::from_chars(start.data(), start.data() + start.size(), owner.start);
   if (error != std::errc() || end != start.data() + start.size()) {
     return InvalidArgument(reader.PathOf("start"), ": expected a number, found ", Quoted(start));
   }

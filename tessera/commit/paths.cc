@@ -48,8 +48,7 @@ absl::StatusOr<std::vector<std::string>> KeysBelow(store::KvStore& store, const 
   }
   std::vector<std::string> keys;
   for (const std::string& folder : folders) {
-    TESSERA_ASSIGN_OR_RETURN(const std::vector<store::ListEntry> entries,
-                             store.List(folder, stop));
+    TESSERA_ASSIGN_OR_RETURN(const std::vector<store::ListEntry> entries, store.List(folder, stop));
     for (const store::ListEntry& entry : entries) {
       const auto over = paths.Over(entry.key);
       if (over.has_value() && *over != entry.key) keys.push_back(entry.key);

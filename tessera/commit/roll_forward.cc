@@ -50,8 +50,8 @@ absl::Status ReplaceIndex(KvStore& store, const CommittedSave& save, const std::
     if (!after.ok()) return Prefixed(after.status(), store.Describe(ledger::kIndexName));
     if (*after == index.text) return absl::OkStatus();
     const std::string& text = **after;
-    const auto written = store.Write(ledger::kIndexName, std::as_bytes(std::span(text)),
-                                     index.generation, stop);
+    const auto written =
+        store.Write(ledger::kIndexName, std::as_bytes(std::span(text)), index.generation, stop);
     // Another program was faster; what it wrote is to be kept.
     if (!absl::IsAborted(written.status()) || i == kMostIndexWrites) return written.status();
   }

@@ -21,6 +21,8 @@
 
 namespace tessera::commit {
 
+struct PreparedCommit;
+
 // All that tessera keeps for itself in a checkpoint lies below this.
 inline constexpr std::string_view kOwnFolder = ".tessera/";
 
@@ -43,14 +45,15 @@ struct SideFile {
 };
 
 struct CommitRequest {
-  // Under kOwnFolder; written once, under a name of its own, before anything becomes visible.
+  // Names begin with ".tessera/manifests/<id>."; written before anything becomes visible.
   std::vector<SideFile> own_files;
   // Replaced together with the index: checkpoint_metadata.json, <prefix>_structure.json.
   std::vector<SideFile> side_files;
   // nullopt: the index is left alone.
   std::optional<ledger::IndexChange> index;
-  // Every key that the data consists of, from the checkpoint's root.  What else lies below the
-  // paths of the list that is replaced is deleted.
+  // Every key that the data consists of, from the checkpoint's root; FailedPrecondition when one
+  // was not written, or another one was.  What else lies below the paths of the list that is
+  // replaced is deleted, and so are manifests that nothing names any more.
   std::vector<std::string> data_keys;
 };
 
@@ -58,8 +61,9 @@ class Transaction {
  public:
   // Finishes or sweeps what dead saves left (recover.h), then says that this one has begun.
   // Aborted, with who and since when, when another save of a path or prefix in common is alive.
-  // InvalidArgument when a path is unsafe or lies inside another prefix's; AlreadyExists when keys
-  // are below a path that no index lists.
+  // InvalidArgument when a path is unsafe, is "." or lies inside another prefix's; AlreadyExists
+  // when keys are below a path that no index lists, or a file is where a folder is needed.
+  // The store outlives the transaction.
   static absl::StatusOr<std::unique_ptr<Transaction>> Begin(store::KvStore& store,
                                                             const BeginRequest& request,
                                                             const BeginOptions& options = {},
@@ -75,7 +79,9 @@ class Transaction {
 
   // Makes everything that was written below data_prefix() durable, then visible.  All ranks must
   // have flushed their writes before.  After an error the old state is what readers see, unless the
-  // message says that the commit is made and only its cleaning up has failed.
+  // message begins with "the commit is made" (only cleaning up after it has failed, which the next
+  // Begin makes good) or with "it is not known whether the commit was made".  Once it is made, a
+  // stop is not heeded.  DeadlineExceeded, naming who is in the way, after commit_timeout.
   absl::Status Commit(const CommitRequest& request, std::stop_token stop = {});
 
   // Deletes what was written.  After an error the next Begin does it.
@@ -84,6 +90,9 @@ class Transaction {
  private:
   struct State;
   explicit Transaction(std::unique_ptr<State> state);
+  absl::Status CommitPrepared(const PreparedCommit& commit);
+  absl::Status DeleteWritten(const std::stop_token& stop);
+
   std::unique_ptr<State> state_;
 };
 
