@@ -50,6 +50,8 @@ class ChunkReader {
                        const std::stop_token& stop);
   absl::Status ReadDirect(const codec::ArrayCodec& codec, const StoredChunk& stored,
                           const Wanted& wanted, Worker& worker, std::stop_token stop);
+  absl::Status ReadVerifiedPlain(const codec::ArrayCodec& codec, StoredChunk stored,
+                                 const Wanted& wanted, const std::stop_token& stop);
   absl::Status ReadSlabs(const codec::ArrayCodec& codec, const StoredChunk& stored,
                          const Wanted& wanted, Worker& worker, const std::stop_token& stop);
   absl::Status ReadWhole(const codec::ArrayCodec& codec, const StoredChunk& stored,
@@ -93,6 +95,7 @@ class ChunkReader {
   absl::StatusOr<store::ByteRange> RangeOf(int64_t most, const StoredChunk& stored,
                                            const Wanted& wanted);
   absl::Status CheckSame(const StoredChunk& stored, const store::ValueInfo& info);
+  absl::Status CheckExpectedSize(const StoredChunk& stored, uint64_t size);
   absl::Status CheckExpected(const StoredChunk& stored, const StoredValue& found);
   // Of a whole value, from the store alone.
   absl::StatusOr<store::ValueInfo> Verify(const StoredChunk& stored, const Wanted& wanted,

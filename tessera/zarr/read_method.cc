@@ -43,8 +43,8 @@ ReadPlan WholePlan(const codec::ArrayCodec& codec, const Wanted& wanted) {
 
 // Straight to memory that lies as the bytes are stored, without all of them at once.
 ReadPlan DirectPlan(const codec::ArrayCodec& codec, const ReadTerms& terms, const Wanted& wanted) {
-  const bool pieces = codec.decodes_pieces() || codec.plain();
-  if (!pieces || codec.decoded_bytes() < kLarge) return WholePlan(codec, wanted);
+  if (codec.plain()) return {Method::kDirect, 0};
+  if (!codec.decodes_pieces() || codec.decoded_bytes() < kLarge) return WholePlan(codec, wanted);
   return {Method::kDirect, SaturatingSum({PieceNeed(codec, terms),
                                           codec.DecodeScratchBytes(wanted.part, *wanted.target)})};
 }
@@ -76,8 +76,7 @@ PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part) {
 
 int64_t SlabBytes(const codec::ArrayCodec& codec) {
   // Without compression a slab is handed on from where it was read.
-  const int64_t most = codec.uncompressed() ? static_cast<int64_t>(kPieceBytes) : kLarge;
-  return codec.SlabBytes(most);
+  return codec.SlabBytes(codec.uncompressed() ? kPieceBytes : 2 * kPieceBytes);
 }
 
 ReadPlan PlanRead(const codec::ArrayCodec& codec, const ReadTerms& terms, const Wanted& wanted) {
@@ -96,6 +95,10 @@ ReadPlan PlanRead(const codec::ArrayCodec& codec, const ReadTerms& terms, const 
   if (!codec.StreamBytes().has_value() || codec.decoded_bytes() < kLarge) return whole;
   const ReadPlan slabs = SlabPlan(codec, terms);
   return slabs.need < whole.need ? slabs : whole;
+}
+
+int64_t WholeNeed(const codec::ArrayCodec& codec, const Wanted& wanted) {
+  return WholePlan(codec, wanted).need;
 }
 
 bool HoldsShard(const ReadTerms& terms, uint64_t size) {

@@ -30,7 +30,7 @@ PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part);
 struct ReadPlan {
   enum class Method {
     kRun,     // of a plain chunk, the bytes from the first to the last element of the part
-    kDirect,  // while it is read, into the target
+    kDirect,  // into the target, decoded or hashed while it is read
     kWhole,   // all stored bytes, then decoded at once
     kSlabs,   // while it is read, slab by slab
   };
@@ -40,6 +40,9 @@ struct ReadPlan {
 
 // Of a part of a chunk that is no shard.
 ReadPlan PlanRead(const codec::ArrayCodec& codec, const ReadTerms& terms, const Wanted& wanted);
+
+// What kWhole would need.
+int64_t WholeNeed(const codec::ArrayCodec& codec, const Wanted& wanted);
 
 // How much of a chunk a slab is.  What was decoded stays in the cache until it is taken, and calls
 // are few beside the bytes.

@@ -130,6 +130,54 @@ std::vector<LargeCase> LargeCases() {
           {"shard_in_shard", Sharded({600, 500}, Sharded({300, 500}, Compressed({ZstdSpec{1}})))}};
 }
 
+// Small enough to damage every byte.
+TEST(ReadPartsTest, EveryFlippedByteAndTruncationIsDataLoss) {
+  IoContext io({.in_flight = 2, .compute = 2, .budget_bytes = 16 << 20});
+  RandomArrays random(3);
+  for (LargeCase each : LargeCases()) {
+    SCOPED_TRACE(each.name);
+    Metadata metadata;
+    metadata.format = Format::kV3;
+    metadata.dtype = DType::kFloat32;
+    metadata.shape = {8, 11};
+    metadata.chunk_shape = {6, 10};
+    metadata.fill_value = std::vector<std::byte>(4);
+    metadata.codecs = each.codecs;
+    if (each.codecs.shard != nullptr) {
+      metadata.codecs = Sharded({3, 5}, Compressed({codec::ZstdSpec{1}}));
+    }
+    const auto store = store::MakeMemoryStore();
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Array array, Array::Create(*store, "w", metadata));
+    const std::vector<std::byte> elements = random.Elements(metadata.dtype, metadata.shape);
+    Manifest manifest;
+    ASSERT_THAT(array.Write(Box::Whole(metadata.shape),
+                            RowMajorView(elements.data(), metadata.shape, 4), io, manifest.Fill()),
+                IsOk());
+    std::vector<std::byte> memory(elements.size());
+    const auto expect_loss = [&](size_t at) {
+      for (const bool own_memory : {true, false}) {
+        Boxes destination(own_memory);
+        destination.Add(Box::Whole(metadata.shape), RowMajorView(memory.data(), metadata.shape, 4));
+        // Only a part: the rest of the value is seen all the same.
+        EXPECT_THAT(
+            array.ReadParts(std::vector{BoxOf({1, 2}, {2, 3})}, destination, io, manifest.Ask()),
+            StatusIs(absl::StatusCode::kDataLoss, HasSubstr("w/0.0")))
+            << at;
+      }
+    };
+    TESSERA_ASSERT_OK_AND_ASSIGN(const store::ReadResult chunk, store->Read("w/0.0"));
+    const std::vector<std::byte> bytes(chunk.value->span().begin(), chunk.value->span().end());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      std::vector<std::byte> damaged = bytes;
+      damaged[i] ^= std::byte{0x10};
+      ASSERT_THAT(store->Write("w/0.0", damaged), IsOk());
+      expect_loss(i);
+      ASSERT_THAT(store->Write("w/0.0", std::span(bytes).first(i)), IsOk());
+      expect_loss(i);
+    }
+  }
+}
+
 // Chunks of 2.4 MB, that are read in pieces and decoded in slabs where the codecs can.
 class LargePartsTest : public ::testing::TestWithParam<LargeCase> {
  protected:
@@ -327,6 +375,45 @@ TEST(ReadPartsTest, AChunkMayBeLargerThanTheBudget) {
     EXPECT_TRUE(right == Cut(elements, metadata, BoxOf({0, 2048}, half)));
     EXPECT_LE(small.budget().peak(), 4 << 20);
     EXPECT_GE(destination.puts(), 16);
+  }
+}
+
+// Written at another level than the metadata says.
+TEST(ReadPartsTest, AWindowLargerThanItsLevelHasIsDecodedWhereMemoryAllows) {
+  store::testing::TemporaryFolder folder;
+  const auto store =
+      store::OpenFileStore(folder.path(), {.durability = store::Durability::kKernel}).value();
+  Metadata metadata = JaxMetadata({{2048, 2048}, DType::kFloat32}, Dims{2048, 2048});
+  std::vector<std::byte> elements(size_t{16} << 20);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::byte>(i >> 9 ^ i % 5);
+  const Box whole = Box::Whole(metadata.shape);
+  IoContext large;
+  Manifest manifest;
+  metadata.codecs.compression = {codec::ZstdSpec{9}};
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Array written, Array::Assume(*store, "w", metadata));
+  ASSERT_THAT(
+      written.Write(whole,
+                    RowMajorView(static_cast<const std::byte*>(elements.data()), metadata.shape, 4),
+                    large, manifest.Fill()),
+      IsOk());
+  metadata.codecs.compression = {codec::ZstdSpec{1}};
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Array array, Array::Assume(*store, "w", metadata));
+  std::vector<std::byte> memory(elements.size());
+  Boxes destination(false);
+  destination.Add(whole, RowMajorView(memory.data(), metadata.shape, 4));
+  ASSERT_THAT(array.ReadParts(std::vector{whole}, destination, large, manifest.Ask()), IsOk());
+  EXPECT_TRUE(memory == elements);
+  IoContext small({.budget_bytes = 4 << 20});
+  EXPECT_THAT(array.ReadParts(std::vector{whole}, destination, small, manifest.Ask()),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("w/0.0: zstd: the frame wants a larger window")));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const store::ReadResult chunk, store->Read("w/0.0"));
+  std::vector<std::byte> damaged(chunk.value->span().begin(), chunk.value->span().end());
+  damaged.back() ^= std::byte{1};
+  ASSERT_THAT(store->Write("w/0.0", damaged), IsOk());
+  for (IoContext* io : {&small, &large}) {
+    EXPECT_THAT(array.ReadParts(std::vector{whole}, destination, *io, manifest.Ask()),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("w/0.0: the bytes have hash")));
   }
 }
 

@@ -20,18 +20,20 @@ absl::Status ChunkReader::Named(const absl::Status& status, const StoredChunk& s
 // A writer may put another value in the place of the one that was read before.
 absl::Status ChunkReader::CheckSame(const StoredChunk& stored, const store::ValueInfo& info) {
   if (stored.generation.missing() || info.generation == stored.generation) return absl::OkStatus();
-  return Aborted(store_.Describe(stored.key), ": the shard was replaced while it was read");
+  return Aborted(store_.Describe(stored.key), ": the value was replaced while it was read");
+}
+
+absl::Status ChunkReader::CheckExpectedSize(const StoredChunk& stored, uint64_t size) {
+  if (size == stored.expected->size) return absl::OkStatus();
+  return DataLoss(store_.Describe(stored.key), ": found ", size, " bytes, expected ",
+                  stored.expected->size);
 }
 
 absl::Status ChunkReader::CheckExpected(const StoredChunk& stored, const StoredValue& found) {
-  const StoredValue& expected = *stored.expected;
-  if (found.size != expected.size) {
-    return DataLoss(store_.Describe(stored.key), ": found ", found.size, " bytes, expected ",
-                    expected.size);
-  }
-  if (found.hash == expected.hash) return absl::OkStatus();
+  TESSERA_RETURN_IF_ERROR(CheckExpectedSize(stored, found.size));
+  if (found.hash == stored.expected->hash) return absl::OkStatus();
   return DataLoss(store_.Describe(stored.key), ": the bytes have hash ", found.hash.Hex(),
-                  ", expected ", expected.hash.Hex());
+                  ", expected ", stored.expected->hash.Hex());
 }
 
 absl::StatusOr<store::ByteRange> ChunkReader::RangeOf(int64_t most, const StoredChunk& stored,
