@@ -39,8 +39,7 @@ class LoadTest : public ::testing::Test {
   absl::StatusOr<LoadResult> Run(const LoadRequest& request = {}, const LoadOptions& options = {}) {
     TESSERA_ASSIGN_OR_RETURN(
         const Checkpoint opened,
-        Checkpoint::Open(stored_.store(), io_,
-                         {.prefix = "model", .verify = options.read.verify}));
+        Checkpoint::Open(stored_.store(), io_, {.prefix = "model", .verify = options.read.verify}));
     return LoadCheckpoint(opened, request, {io_, *platform_}, options);
   }
   Ints Values(const array::ValueTree& leaf) {
@@ -57,9 +56,8 @@ const std::vector<mesh::PartitionRule> kRules{{"a/w$", {"dp", "tp"}}, {".*", {}}
 
 TEST_F(LoadTest, GivesTheTreeOnTheMesh) {
   stored_.Sealed();
-  TESSERA_ASSERT_OK_AND_ASSIGN(
-      const LoadResult loaded,
-      Run({.mesh = Mesh24(), .rules = kRules}, {.report_arrays = true}));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadResult loaded,
+                               Run({.mesh = Mesh24(), .rules = kRules}, {.report_arrays = true}));
   const auto& w = std::get<array::ShardedArray>(loaded.tree.Find("a")->Find("w")->leaf());
   EXPECT_EQ(w.shards().size(), 8);
   EXPECT_EQ(w.shards()[5].box.Text(), "[4:8,4:8]");
@@ -98,9 +96,8 @@ TEST_F(LoadTest, FarDevicesGetTheirShardsByCopies) {
                                  LoadCheckpoint(opened, request, {io_, far}));
     const auto& array = std::get<array::ShardedArray>(loaded.tree.Find("f")->leaf());
     EXPECT_EQ(array.dtype(), cast.value_or(DType::kFloat32));
-    TESSERA_ASSERT_OK_AND_ASSIGN(
-        const array::HostArray host,
-        array::ToHost(array, far, {.float_dtype = DType::kFloat32}));
+    TESSERA_ASSERT_OK_AND_ASSIGN(const array::HostArray host,
+                                 array::ToHost(array, far, {.float_dtype = DType::kFloat32}));
     EXPECT_EQ(std::memcmp(host.view().data, values.data(), values.size() * 4), 0);
   }
 }
@@ -131,9 +128,8 @@ TEST_F(LoadTest, DamageIsNamedUnlessNobodyLooks) {
   EXPECT_THAT(Run(), StatusIs(kDataLoss, HasSubstr("model/b/1")));
   EXPECT_THAT(Run({}, {.read = {.verify = false}}),
               StatusIs(kDataLoss, AllOf(HasSubstr("model/b/1"), HasSubstr("chunk missing"))));
-  TESSERA_ASSERT_OK_AND_ASSIGN(
-      const LoadResult loaded,
-      Run({}, {.read = {.verify = false, .absent = AbsentChunks::kFill}}));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadResult loaded,
+                               Run({}, {.read = {.verify = false, .absent = AbsentChunks::kFill}}));
   EXPECT_EQ(loaded.report.counts.absent_chunks, 1);
   EXPECT_THAT(Values(*loaded.tree.Find("b")), ElementsAre(0, 1, 0, 0));
 }
@@ -179,8 +175,8 @@ TEST_F(LoadTest, ACallbacksErrorIsPassedOnWithTheName) {
     if (name == "b") return absl::UnavailableError("no room");
     return array::Value(std::move(array));
   };
-  EXPECT_THAT(Run({}, options), StatusIs(absl::StatusCode::kUnavailable,
-                                         AllOf(HasSubstr("callback of b: no room"))));
+  EXPECT_THAT(Run({}, options),
+              StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("callback of b: no room"))));
 }
 
 TEST_F(LoadTest, AReplacedCheckpointIsSaidToBe) {

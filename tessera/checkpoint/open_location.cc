@@ -63,7 +63,7 @@ absl::StatusOr<std::string> PathOf(std::string_view location) {
   const auto scheme = SchemeOf(location);
   if (!scheme.has_value()) return std::string(location);
   if (*scheme == "file") return PathOfFileUrl(location);
-  return Unimplemented(Quoted(location), ": checkpoints are not read from ", *scheme, "://");
+  return Unimplemented(Quoted(location), ": stores of scheme ", *scheme, ":// are not built in");
 }
 
 }  // namespace

@@ -109,14 +109,13 @@ TEST_F(PlanLoadTest, ATargetMustFit) {
                        HasSubstr("'a.w' is stored as int32[8,16], not int32[8,8]")));
   EXPECT_THAT(PlanLoad(Open(), {.target = target({8, 16}, DType::kFloat32)}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not float32[8,16]")));
-  EXPECT_THAT(
-      Names({.target = target({8, 16}, DType::kFloat32), .cast_to_target = true}),
-      ElementsAre("a.w"));
+  EXPECT_THAT(Names({.target = target({8, 16}, DType::kFloat32), .cast_to_target = true}),
+              ElementsAre("a.w"));
   const auto other = TargetTree::MakeDict({{"x", TargetLeaf{ShapeDtype{{2}, DType::kInt32}}},
                                            {"y", TargetLeaf{ShapeDtype{{2}, DType::kInt32}}}});
-  EXPECT_THAT(PlanLoad(Open(), {.target = other}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("'x' is missing, 'y' is missing")));
+  EXPECT_THAT(
+      PlanLoad(Open(), {.target = other}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'x' is missing, 'y' is missing")));
 }
 
 // Shapes as a hostile file has them: sums are told, not overflowed.

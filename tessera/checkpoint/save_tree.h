@@ -21,8 +21,9 @@
 
 namespace tessera::checkpoint {
 
-// The store of a checkpoint that is to be written: a path or a file:// URL.  Its values are made
-// durable by Flush, not one by one.  Unimplemented, naming the scheme, for other URLs.
+// The store of a checkpoint that is to be written, in the folder that FolderOf (open_location.h)
+// makes of `directory`; it is made when it is not there.  Values are made durable by Flush, not one
+// by one.
 absl::StatusOr<std::shared_ptr<store::KvStore>> OpenForSave(std::string_view directory);
 
 // Writes every array of `tree` below `directory` and records them in its index.  With a saver of

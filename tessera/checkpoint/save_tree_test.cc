@@ -56,11 +56,11 @@ TEST(TreeSerializeLeavesTest, OtherUrlsAreRefused) {
                          HasSubstr(Concat("stores of scheme ", scheme, "://"))));
   }
   EXPECT_THAT(TreeSerializeLeaves("file://elsewhere/ckpt", SmallTree()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no other host")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the host 'elsewhere'")));
   EXPECT_THAT(TreeSerializeLeaves("file:///a%2", SmallTree()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("hexadecimal")));
   EXPECT_THAT(TreeSerializeLeaves("", SmallTree()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no directory")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("path of a folder")));
 }
 
 TEST(SaveTest, SaysItInOneSentence) {

@@ -77,7 +77,7 @@ class Sealer {
       TESSERA_ASSIGN_OR_RETURN(ledger::ArrayManifest array, SealArray(entry));
       manifest.arrays.push_back(std::move(array));
     }
-    const std::string text = ledger::EncodeManifest(manifest);
+    TESSERA_ASSIGN_OR_RETURN(const std::string text, ledger::EncodeManifest(manifest));
     TESSERA_RETURN_IF_ERROR(
         base_.Write(SealKey(list.prefix), std::as_bytes(std::span(text)), {}, stop_));
     report_.sealed.push_back(list.prefix);
@@ -96,8 +96,8 @@ class Sealer {
     }
     TESSERA_ASSIGN_OR_RETURN(const zarr::Array array,
                              zarr::Array::Open(*view_.store, entry.path, {}, stop_));
-    ledger::ArrayManifest sealed{entry.path,
-                                 std::string(zarr::MetadataName(array.metadata().format)), {}, {}};
+    ledger::ArrayManifest sealed{
+        entry.path, std::string(zarr::MetadataName(array.metadata().format)), {}, {}};
     TESSERA_ASSIGN_OR_RETURN(
         const store::ReadResult document,
         view_.store->Read(KeyBelow(entry.path, sealed.metadata_name),

@@ -34,8 +34,8 @@ class PlaceArraysTest : public ::testing::Test {
     Add({"b"}, {7});
   }
   void Add(std::vector<std::string> key, Dims shape) {
-    auto metadata = std::make_shared<zarr::Metadata>(
-        zarr::JaxMetadata({shape, DType::kFloat32}, shape));
+    auto metadata =
+        std::make_shared<zarr::Metadata>(zarr::JaxMetadata({shape, DType::kFloat32}, shape));
     std::string name;
     for (const std::string& part : key) name += (name.empty() ? "" : ".") + part;
     arrays_.push_back(std::make_unique<CheckpointArray>(
@@ -84,7 +84,8 @@ TEST_F(PlaceArraysTest, RulesDecideInOrder) {
 TEST_F(PlaceArraysTest, AnArraysOwnShardingBeatsRules) {
   const auto nested = ShardingChoices::MakeDict(
       {{"a", ShardingChoices::MakeDict({{"w", ShardingChoice(PartitionSpec{nullptr, "tp"})}})}});
-  const auto flat = ShardingChoices::MakeDict({{"a.w", ShardingChoice(PartitionSpec{nullptr, "tp"})}});
+  const auto flat =
+      ShardingChoices::MakeDict({{"a.w", ShardingChoice(PartitionSpec{nullptr, "tp"})}});
   for (const auto& choices : {nested, flat}) {
     EXPECT_THAT(Place({.mesh = Mesh24(), .rules = Rules({"dp", "tp"}), .shardings = choices}),
                 IsOkAndHolds(ElementsAre(Placement{On24({nullptr, "tp"}), PlacedBy::kSharding},
@@ -98,21 +99,20 @@ TEST_F(PlaceArraysTest, AFunctionSeesTheRecordAndMayPass) {
     if (record.shape.size() < 2) return std::nullopt;
     return On24({"dp"});
   };
-  EXPECT_THAT(
-      Place({.mesh = Mesh24(),
-             .rules = Rules({}),
-             .shardings = ShardingChoices(ShardingChoice(choose))}),
-      IsOkAndHolds(ElementsAre(Placement{On24({"dp"}), PlacedBy::kSharding},
-                               Placement{On24({}), PlacedBy::kRule, 1})));
+  EXPECT_THAT(Place({.mesh = Mesh24(),
+                     .rules = Rules({}),
+                     .shardings = ShardingChoices(ShardingChoice(choose))}),
+              IsOkAndHolds(ElementsAre(Placement{On24({"dp"}), PlacedBy::kSharding},
+                                       Placement{On24({}), PlacedBy::kRule, 1})));
 }
 
 TEST_F(PlaceArraysTest, TheTargetsShardingComesAfterRules) {
   PlacementRequest request{.mesh = *Mesh::MakeHost({{"x", 2}})};
   request.targets.emplace("b", SingleDeviceSharding{{1, 0}});
-  EXPECT_THAT(Place(request),
-              IsOkAndHolds(ElementsAre(
-                  Placement{NamedSharding::Replicated(*request.mesh), PlacedBy::kMesh},
-                  Placement{SingleDeviceSharding{{1, 0}}, PlacedBy::kTarget})));
+  EXPECT_THAT(
+      Place(request),
+      IsOkAndHolds(ElementsAre(Placement{NamedSharding::Replicated(*request.mesh), PlacedBy::kMesh},
+                               Placement{SingleDeviceSharding{{1, 0}}, PlacedBy::kTarget})));
 }
 
 TEST_F(PlaceArraysTest, SpecsAreCutToTheRankAndThatIsRecorded) {
@@ -128,8 +128,8 @@ TEST_F(PlaceArraysTest, WhatDoesNotDivideIsAnErrorOrCorrected) {
   const auto refused = Place({.mesh = Mesh24(), .rules = rules});
   EXPECT_THAT(refused, StatusIs(kInvalid, HasSubstr("b: shape [7]")));
   EXPECT_THAT(refused, HasKind(ErrorKind::kIndivisible));
-  TESSERA_ASSERT_OK_AND_ASSIGN(
-      const auto placed, Place({.mesh = Mesh24(), .rules = rules, .auto_correct = true}));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto placed,
+                               Place({.mesh = Mesh24(), .rules = rules, .auto_correct = true}));
   EXPECT_EQ(placed[0].sharding, mesh::Sharding(On24({"dp"})));
   EXPECT_EQ(placed[1].sharding, mesh::Sharding(On24({})));
   EXPECT_EQ(placed[1].corrections[0].Text(), "dimension 0: 'dp' -> None (does not divide)");
@@ -154,8 +154,8 @@ TEST_F(PlaceArraysTest, ScalarsAndEmptyArraysAreKept) {
   arrays_.clear();
   Add({"s"}, {});
   Add({"e"}, {0, 16});
-  TESSERA_ASSERT_OK_AND_ASSIGN(
-      const auto placed, Place({.mesh = Mesh24(), .rules = {{{".*", {"dp", "tp"}}}}}));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto placed,
+                               Place({.mesh = Mesh24(), .rules = {{{".*", {"dp", "tp"}}}}}));
   EXPECT_EQ(placed[0].sharding, mesh::Sharding(On24({})));
   EXPECT_EQ(placed[0].corrections.size(), 2);
   EXPECT_EQ(placed[1].sharding, mesh::Sharding(On24({"dp", "tp"})));

@@ -45,8 +45,9 @@ class ArrayCheck {
     auto array = zarr::Array::Open(store_, entry_.path, {}, stop_);
     if (!array.ok()) {
       if (absl::IsCancelled(array.status())) return array.status();
-      Problem(KeyBelow(entry_.path, entry_.metadata_name.empty() ? ".zarray" : entry_.metadata_name),
-              array.status().message());
+      Problem(
+          KeyBelow(entry_.path, entry_.metadata_name.empty() ? ".zarray" : entry_.metadata_name),
+          array.status().message());
       return Findings();
     }
     CheckRecord(*array);
@@ -72,8 +73,7 @@ class ArrayCheck {
 
   absl::Status LookFor(const zarr::Array& array, const zarr::CellRange& cells) {
     TESSERA_ASSIGN_OR_RETURN(
-        const auto listed,
-        store_.List(entry_.path.empty() ? "" : Concat(entry_.path, "/"), stop_));
+        const auto listed, store_.List(entry_.path.empty() ? "" : Concat(entry_.path, "/"), stop_));
     absl::flat_hash_set<std::string> there;
     for (const store::ListEntry& entry : listed) there.insert(entry.key);
     for (int64_t i = 0; i < cells.size() && !full_; ++i) {
@@ -90,7 +90,8 @@ class ArrayCheck {
   absl::Status Decode(const zarr::Array& array, const zarr::CellRange& cells) {
     return zarr::ForEachCell(io_, name_, cells.size(), 0, stop_,
                              [&](int64_t i, zarr::Worker&, const std::stop_token& stop) {
-                               return full_ ? absl::OkStatus() : DecodeCell(array, cells.at(i), stop);
+                               return full_ ? absl::OkStatus()
+                                            : DecodeCell(array, cells.at(i), stop);
                              });
   }
 
@@ -116,7 +117,8 @@ class ArrayCheck {
     if (MayBeAbsent(array.metadata())) {
       ++absent_;
     } else {
-      Problem(key, "missing; this array has no fill value, so that a chunk that is not there is lost");
+      Problem(key,
+              "missing; this array has no fill value, so that a chunk that is not there is lost");
     }
   }
 

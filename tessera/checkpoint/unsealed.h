@@ -1,4 +1,5 @@
-// Arrays that no manifest vouches for: all that can be told is whether they are complete and decode.
+// Arrays that no manifest vouches for: all that can be told is whether they are complete and
+// decode.
 #ifndef TESSERA_CHECKPOINT_UNSEALED_H_
 #define TESSERA_CHECKPOINT_UNSEALED_H_
 

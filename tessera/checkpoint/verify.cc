@@ -46,8 +46,9 @@ class Problems {
   }
   std::vector<VerifyProblem> Sorted() && {
     MutexLock lock(mutex_);
-    std::stable_sort(problems_.begin(), problems_.end(),
-                     [](const VerifyProblem& a, const VerifyProblem& b) { return a.file < b.file; });
+    std::stable_sort(
+        problems_.begin(), problems_.end(),
+        [](const VerifyProblem& a, const VerifyProblem& b) { return a.file < b.file; });
     return std::move(problems_);
   }
 
@@ -96,9 +97,8 @@ class Verifier {
   }
 
   absl::Status FindListed() {
-    TESSERA_ASSIGN_OR_RETURN(
-        const Entries entries,
-        EntriesOfListing(store(), "", true, view_.unfinished_paths, stop_));
+    TESSERA_ASSIGN_OR_RETURN(const Entries entries,
+                             EntriesOfListing(store(), "", true, view_.unfinished_paths, stop_));
     TESSERA_RETURN_IF_ERROR(UseSeals(nullptr));
     return SortOut(entries);
   }
@@ -118,8 +118,9 @@ class Verifier {
       return absl::OkStatus();
     }
     if ((*manifest)->prefix != prefix) {
-      problems_.Add("", key, Concat("it is the manifest of prefix ", Quoted((*manifest)->prefix),
-                                    ", expected that of ", Quoted(prefix)));
+      problems_.Add("", key,
+                    Concat("it is the manifest of prefix ", Quoted((*manifest)->prefix),
+                           ", expected that of ", Quoted(prefix)));
       return absl::OkStatus();
     }
     Use(**manifest, &index);
@@ -144,8 +145,9 @@ class Verifier {
   absl::Status FindOrphans(const ledger::TensorstoreIndex& index) {
     TESSERA_ASSIGN_OR_RETURN(const auto orphans, OrphanManifests(store(), index, stop_));
     for (const std::string& orphan : orphans) {
-      problems_.Add("", orphan, "no prefix of the index names this manifest; the index is damaged, "
-                                "or a program that does not keep what it does not know rewrote it");
+      problems_.Add("", orphan,
+                    "no prefix of the index names this manifest; the index is damaged, "
+                    "or a program that does not keep what it does not know rewrote it");
     }
     return absl::OkStatus();
   }
@@ -170,7 +172,8 @@ class Verifier {
       const std::string key = Dotted(array.path);
       sealed_.insert(array.path);
       ++report_.arrays;
-      vouched_.push_back({key, KeyBelow(array.path, array.metadata_name),
+      vouched_.push_back({key,
+                          KeyBelow(array.path, array.metadata_name),
                           {array.metadata.size(), HashOf(array.metadata)}});
       for (const ledger::StoredRecord& chunk : array.chunks) {
         vouched_.push_back({key, KeyBelow(array.path, chunk.name), {chunk.size, chunk.hash}});
@@ -192,11 +195,11 @@ class Verifier {
 
   absl::Status CheckHashes() {
     for (const Vouched& vouched : vouched_) total_ += static_cast<int64_t>(vouched.value.size);
-    return zarr::ForEachCell(
-        io_, "verify", static_cast<int64_t>(vouched_.size()), kPieceBytes, stop_,
-        [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) {
-          return CheckHash(vouched_[static_cast<size_t>(i)], worker, stop);
-        });
+    return zarr::ForEachCell(io_, "verify", static_cast<int64_t>(vouched_.size()), kPieceBytes,
+                             stop_,
+                             [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) {
+                               return CheckHash(vouched_[static_cast<size_t>(i)], worker, stop);
+                             });
   }
 
   absl::Status CheckHash(const Vouched& vouched, zarr::Worker& worker,
@@ -286,12 +289,12 @@ Json ToJson(const VerifyReport& report) {
     problems.push_back(
         {{"key", problem.key}, {"file", problem.file}, {"problem", problem.problem}});
   }
-  return {{"ok", report.ok()},
-          {"checked",
-           {{"arrays", report.arrays}, {"chunks", report.chunks}, {"bytes", report.bytes}}},
-          {"unsealed_arrays", report.unsealed_arrays},
-          {"absent_chunks", report.absent_chunks},
-          {"problems", std::move(problems)}};
+  return {
+      {"ok", report.ok()},
+      {"checked", {{"arrays", report.arrays}, {"chunks", report.chunks}, {"bytes", report.bytes}}},
+      {"unsealed_arrays", report.unsealed_arrays},
+      {"absent_chunks", report.absent_chunks},
+      {"problems", std::move(problems)}};
 }
 
 absl::StatusOr<VerifyReport> VerifyCheckpoint(store::KvStore& store, IoContext& io,

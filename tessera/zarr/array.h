@@ -43,11 +43,12 @@ struct ReadReport {
 };
 
 struct ReadOptions {
-  // What the value of a key must be.  With it every value that is met is read whole, and DataLoss
-  // names the key, size or hash that differs, a value that is missing, and one for which this
-  // returns nullopt.  A shard is one value: it is kept in memory up to a quarter of the budget,
-  // and hashed before any chunk of it is decoded; a larger one is read twice, first to hash it,
-  // and must be of the same generation then.  Called by many threads at once.
+  // What the value of a key must be; nullopt: there must be none, so that the chunk is absent.
+  // With it every value that is met is read whole, and DataLoss names the key, size or hash that
+  // differs, a value that is missing, and one that must not be there.  A shard is one value: it is
+  // kept in memory up to a quarter of the budget, and hashed before any chunk of it is decoded; a
+  // larger one is read twice, first to hash it, and must be of the same generation then.  Called by
+  // many threads at once.
   std::function<std::optional<StoredValue>(std::string_view key)> expected = nullptr;
 };
 

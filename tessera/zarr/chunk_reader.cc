@@ -49,6 +49,14 @@ absl::Status ChunkReader::Hand(const Wanted& wanted, const Box& box,
   return CopyStrided(elements, SubView(*wanted.target, RelativeTo(box, wanted.part.origin())));
 }
 
+absl::Status ChunkReader::FillInUnlessThere(const StoredChunk& stored, const Wanted& wanted,
+                                            std::stop_token stop) {
+  TESSERA_ASSIGN_OR_RETURN(const store::ValueInfo info,
+                           store_.ReadInto(stored.key, 0, {}, std::move(stop)));
+  if (info.missing()) return FillIn(stored, wanted);
+  return DataLoss(store_.Describe(stored.key), ": nothing is known of this value");
+}
+
 absl::Status ChunkReader::FillIn(const StoredChunk& stored, const Wanted& wanted) {
   if (stored.expected.has_value()) {
     return DataLoss(store_.Describe(stored.key), ": there is no value, expected ",

@@ -32,6 +32,10 @@ class ChunkReader {
   absl::Status Read(const ChunkCodec& codec, const StoredChunk& stored, const Wanted& wanted,
                     Worker& worker, std::stop_token stop);
 
+  // For a chunk that the manifest does not know: it must not be there.
+  absl::Status FillInUnlessThere(const StoredChunk& stored, const Wanted& wanted,
+                                 std::stop_token stop);
+
   ReadReport Report() && { return std::move(findings_).Report(); }
 
  private:

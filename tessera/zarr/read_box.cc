@@ -54,13 +54,10 @@ absl::StatusOr<std::vector<Part>> PartsOf(const Metadata& metadata, std::span<co
 }
 
 // What the manifest says of a chunk.
-absl::StatusOr<StoredChunk> StoredOf(const Array& array, const ReadOptions& options,
-                                     std::string key) {
+StoredChunk StoredOf(const ReadOptions& options, std::string key) {
   StoredChunk stored{.key = std::move(key)};
-  if (options.expected == nullptr) return stored;
-  stored.expected = options.expected(stored.key);
-  if (stored.expected.has_value()) return stored;
-  return DataLoss(array.store().Describe(stored.key), ": nothing is known of this value");
+  if (options.expected != nullptr) stored.expected = options.expected(stored.key);
+  return stored;
 }
 
 }  // namespace
@@ -97,15 +94,18 @@ absl::StatusOr<ReadReport> Array::ReadParts(std::span<const Box> parts, Destinat
                         .most_held = io.budget().limit() / 4};
   int64_t need = 0;
   for (const Part& part : chunks) {
-    TESSERA_ASSIGN_OR_RETURN(const StoredChunk stored, StoredOf(*this, options, KeyOf(part.cell)));
+    const StoredChunk stored = StoredOf(options, KeyOf(part.cell));
+    if (terms.verify && !stored.expected.has_value()) continue;  // must not be there
     need = std::max(need, ReadNeed(codec_, terms, stored, part.wanted));
   }
   ChunkReader reader(*this, io, terms, &destination);
   TESSERA_RETURN_IF_ERROR(ForEachCell(
       io, store_->Describe(prefix_), static_cast<int64_t>(chunks.size()), need, std::move(stop),
-      [&](int64_t i, Worker& worker, std::stop_token stopped) -> absl::Status {
-        TESSERA_ASSIGN_OR_RETURN(const StoredChunk stored,
-                                 StoredOf(*this, options, KeyOf(chunks[i].cell)));
+      [&](int64_t i, Worker& worker, std::stop_token stopped) {
+        const StoredChunk stored = StoredOf(options, KeyOf(chunks[i].cell));
+        if (terms.verify && !stored.expected.has_value()) {
+          return reader.FillInUnlessThere(stored, chunks[i].wanted, std::move(stopped));
+        }
         return reader.Read(codec_, stored, chunks[i].wanted, worker, std::move(stopped));
       }));
   return std::move(reader).Report();

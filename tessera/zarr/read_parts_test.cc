@@ -315,6 +315,8 @@ TEST_P(LargePartsTest, NamesTheValueThatIsDamaged) {
   EXPECT_THAT(Read(false, manifest_.Ask(), io_),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("there is")));
   manifest_.Forget("w/c/0/1");
+  EXPECT_THAT(Read(false, manifest_.Ask(), io_), IsOk());
+  ASSERT_THAT(store_->Write("w/c/0/1", bytes), IsOk());
   EXPECT_THAT(Read(false, manifest_.Ask(), io_),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("w/c/0/1: nothing is known")));
 }
