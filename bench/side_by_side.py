@@ -55,7 +55,7 @@ def compare_rules(bench):
 
 def compare_flatten(bench):
     if importlib.util.find_spec("jax") is None:
-        print("flatten  left out: this Python has no jax (see bench/requirements.txt)")
+        print("flatten  left out: this Python has no jax (run tools/setup and use build/venv/bin/python)")
         return True
     ours = {line["case"]: line["median_s"] for line in json_lines([bench / "bench_flatten"])}
     peer = {
@@ -77,7 +77,7 @@ def compare_reshard(bench):
               f"({line['of_copy']:.2f} of the copy; {line['fresh_s']:.3f} s with fresh memory)")
         ok &= line["case"] != "same_devices" or line["of_copy"] >= LEAST_OF_COPY
     if importlib.util.find_spec("jax") is None:
-        print("reshard  JAX left out: this Python has no jax (see bench/requirements.txt)")
+        print("reshard  JAX left out: this Python has no jax (run tools/setup and use build/venv/bin/python)")
         return ok
     seconds = {(line["case"], line["dtype"], line["bytes"]): line["seconds"] for line in ours}
     for line in json_lines([sys.executable, HERE / "reshard_jax.py"]):

@@ -39,8 +39,9 @@ absl::StatusOr<ArrayCodec> ArrayCodec::Make(const ArraySpec& spec) {
   codec.array_ = spec.array;
   codec.element_bytes_ = DTypeBytes(spec.array.dtype);
   TESSERA_ASSIGN_OR_RETURN(codec.decoded_bytes_, NumBytes(spec.array.dtype, spec.array.shape));
-  TESSERA_ASSIGN_OR_RETURN(const Dims order, Composed(spec.transposes, spec.array.shape.size()));
-  codec.stored_strides_ = StoredStrides(spec.array.shape, order, codec.element_bytes_);
+  TESSERA_ASSIGN_OR_RETURN(codec.stored_order_, Composed(spec.transposes, spec.array.shape.size()));
+  codec.stored_strides_ =
+      StoredStrides(spec.array.shape, codec.stored_order_, codec.element_bytes_);
   codec.swap_unit_ = SwapUnit(spec.array.dtype, spec.endian);
   TESSERA_ASSIGN_OR_RETURN(codec.chain_, Chain::Make(spec.compression));
   const size_t most = codec.chain_.MostAccepted(codec.decoded_size());

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/codec/chain.h"
@@ -19,6 +20,9 @@
 #include "tessera/core/strided.h"
 
 namespace tessera::codec {
+
+// Takes a box of an array and its elements, which live during the call only.
+using BoxSink = absl::FunctionRef<absl::Status(const Box&, const ConstStridedView&)>;
 
 struct ArraySpec {
   ShapeDtype array = {};  // what is decoded
@@ -80,6 +84,26 @@ class ArrayCodec {
                                             Scratch& scratch) const;
   bool decodes_pieces() const { return chain_.decodes_pieces(); }
 
+  // A decoder of pieces that hands on the elements of `part` slab by slab: as many whole indices of
+  // the slowest dimension, as stored, as `slab_bytes` have room for, or of the next one where a
+  // single index is more.  The first piece begins `offset` bytes into the array, which is 0 unless
+  // there is no compression; the last one may then end behind the part.  Sink and scratch outlive
+  // it.  REQUIRES: StreamBytes() is set, `part` lies in the array and is not empty, slab_bytes > 0.
+  std::unique_ptr<PieceDecoder> StartSlabs(const Box& part, int64_t slab_bytes, int64_t offset,
+                                           Scratch& scratch, BoxSink sink) const;
+  // What a slab comes to, except for the last ones.
+  int64_t SlabBytes(int64_t slab_bytes) const;
+  // What such a decoder takes beside its slab; nullopt when the codecs want all bytes at once.
+  std::optional<int64_t> StreamBytes() const;
+  // The stored bytes are the elements, in some order of dimensions and of bytes.
+  bool uncompressed() const { return chain_.empty(); }
+
+  // Memory of decoded_bytes() seen as an array in the order in which it is stored.
+  StridedView StoredView(std::byte* data) const {
+    return {data, array_.shape, stored_strides_, element_bytes_};
+  }
+  bool DecodesDirectly(const Box& part, const StridedView& target) const;
+
   // The most bytes that `scratch` grows to, for a byte budget.
   int64_t EncodeScratchBytes(const ConstStridedView& source) const;
   int64_t EncodeToScratchBytes(const ConstStridedView& source) const;
@@ -89,6 +113,7 @@ class ArrayCodec {
 
  private:
   class PartDecoder;
+  class SlabDecoder;
 
   ArrayCodec() = default;
 
@@ -96,7 +121,6 @@ class ArrayCodec {
 
   // True when index for index the strides are those of the stored bytes.
   bool IsStoredOrder(DimsView strides) const;
-  bool DecodesDirectly(const Box& part, const StridedView& target) const;
   // From memory as it is to bytes in stored order, in scratch.elements where they need to move.
   absl::StatusOr<std::span<const std::byte>> Arrange(const ConstStridedView& source,
                                                      Scratch& scratch) const;
@@ -113,6 +137,7 @@ class ArrayCodec {
   int64_t element_bytes_ = 0;
   int64_t decoded_bytes_ = 0;
   int64_t most_encoded_bytes_ = 0;
+  Dims stored_order_;    // the array's dimensions, the slowest first
   Dims stored_strides_;  // of each dimension of the array, where the bytes are stored
   int swap_unit_ = 1;    // bytes to reverse at a time; 1: none
   Chain chain_;

@@ -30,6 +30,22 @@ class PieceDecoder {
   virtual absl::Status Finish() = 0;
 };
 
+// Decodes from pieces to pieces, with memory that does not grow with the data.  Used by one thread
+// at a time.
+class StreamDecoder {
+ public:
+  virtual ~StreamDecoder() = default;
+
+  // Takes bytes from the front of `input` and writes to the front of `output`; each shrinks by as
+  // much.  Comes back when everything that the input gives is written, or when the output is full;
+  // then there may be more, also once the input is empty.  DataLoss as soon as the bytes cannot be
+  // right, or go on after the end; ResourceExhausted when they want more memory than was promised.
+  virtual absl::Status Decode(std::span<const std::byte>& input, std::span<std::byte>& output) = 0;
+
+  // After the last input, with nothing left to write.  DataLoss when there should have been more.
+  virtual absl::Status Finish() = 0;
+};
+
 // Thread-safe: holds only its settings.
 class BytesCodec {
  public:
@@ -60,6 +76,11 @@ class BytesCodec {
   // A decoder of pieces, which fills `target` as Decode does; null when the codec has none.
   virtual std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte>) const { return nullptr; }
   virtual bool decodes_pieces() const { return false; }
+
+  // A decoder from pieces to pieces, which takes at most StreamBytes() of memory; null, and
+  // nullopt, when the codec has none.
+  virtual std::unique_ptr<StreamDecoder> StartStream() const { return nullptr; }
+  virtual std::optional<size_t> StreamBytes() const { return std::nullopt; }
 
   // Fills `target`, whose size is that of the decoded data.  Never writes past it.  DataLoss when
   // `encoded` is damaged, holds other than target.size() bytes, or has anything after its end.

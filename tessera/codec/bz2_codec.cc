@@ -31,6 +31,8 @@ class Bzip2 {
   }
   StreamStep Decode(bz_stream& stream) const { return StepOf(BZ2_bzDecompress(&stream)); }
   static void EndDecoder(bz_stream* stream) { BZ2_bzDecompressEnd(stream); }
+  // Four bytes for each one of the largest block, and tables.
+  static size_t DecoderBytes() { return size_t{3'700'000}; }
 
  private:
   static StreamStep StepOf(int result) {

@@ -51,6 +51,37 @@ class TurnSizes {
   size_t other_ = 0;
 };
 
+// One decoder behind the other, with a piece of data between them.
+class PipedStream final : public StreamDecoder {
+ public:
+  PipedStream(std::unique_ptr<StreamDecoder> outer, std::unique_ptr<StreamDecoder> inner)
+      : outer_(std::move(outer)), inner_(std::move(inner)) {}
+
+  absl::Status Decode(std::span<const std::byte>& input, std::span<std::byte>& output) override {
+    for (bool more = true; more && !output.empty();) {
+      if (between_.empty()) {
+        std::span<std::byte> room = room_.Resize(kPieceBytes);
+        TESSERA_RETURN_IF_ERROR(outer_->Decode(input, room));
+        between_ = room_.span().first(room_.size() - room.size());
+      }
+      more = !between_.empty();
+      TESSERA_RETURN_IF_ERROR(inner_->Decode(between_, output));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() override {
+    TESSERA_RETURN_IF_ERROR(outer_->Finish());
+    return inner_->Finish();
+  }
+
+ private:
+  const std::unique_ptr<StreamDecoder> outer_;
+  const std::unique_ptr<StreamDecoder> inner_;
+  Buffer room_;
+  std::span<const std::byte> between_;  // of `room_`, what the inner one has not taken
+};
+
 }  // namespace
 
 absl::StatusOr<Chain> Chain::Make(std::span<const BytesSpec> specs) {
@@ -108,6 +139,27 @@ absl::Status Chain::EncodeTo(std::span<const std::byte> data, Scratch& scratch, 
 
 std::unique_ptr<PieceDecoder> Chain::StartDecode(std::span<std::byte> target) const {
   return codecs_.size() == 1 ? codecs_[0]->StartDecode(target) : nullptr;
+}
+
+std::unique_ptr<StreamDecoder> Chain::StartStream() const {
+  std::unique_ptr<StreamDecoder> stream;
+  for (const auto& codec : codecs_) {
+    std::unique_ptr<StreamDecoder> next = codec->StartStream();
+    if (next == nullptr) return nullptr;
+    stream = stream == nullptr ? std::move(next)
+                               : std::make_unique<PipedStream>(std::move(next), std::move(stream));
+  }
+  return stream;
+}
+
+std::optional<size_t> Chain::StreamBytes() const {
+  size_t sum = codecs_.empty() ? 0 : (codecs_.size() - 1) * kPieceBytes;
+  for (const auto& codec : codecs_) {
+    const std::optional<size_t> bytes = codec->StreamBytes();
+    if (!bytes.has_value()) return std::nullopt;
+    sum = SaturatedSum(sum, *bytes);
+  }
+  return sum;
 }
 
 absl::StatusOr<std::span<const std::byte>> Chain::DecodeToFirst(std::span<const std::byte> encoded,

@@ -46,6 +46,11 @@ class Chain {
   std::unique_ptr<PieceDecoder> StartDecode(std::span<std::byte> target) const;
   bool decodes_pieces() const { return codecs_.size() == 1 && codecs_[0]->decodes_pieces(); }
 
+  // A decoder from pieces to pieces, and the memory that it takes: null without codecs, null and
+  // nullopt when one has no such decoder.
+  std::unique_ptr<StreamDecoder> StartStream() const;
+  std::optional<size_t> StreamBytes() const;
+
   // Fills `target`, whose size is that of the decoded data, without touching `scratch` when there
   // is one codec.  Between two codecs the data may be no larger than MostAccepted.
   absl::Status Decode(std::span<const std::byte> encoded, std::span<std::byte> target,

@@ -11,6 +11,9 @@ namespace tessera::codec {
 // Castagnoli polynomial, reflected, with initial and final complement; 0xE3069283 for "123456789".
 uint32_t Crc32c(std::span<const std::byte> data);
 
+// Of data that goes on after some whose checksum is `before`, 0 if there was none.
+uint32_t Crc32c(uint32_t before, std::span<const std::byte> data);
+
 }  // namespace tessera::codec
 
 #endif  // TESSERA_CODEC_CRC32C_H_

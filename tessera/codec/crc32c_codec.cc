@@ -9,9 +9,11 @@
 
 namespace tessera::codec {
 
-uint32_t Crc32c(std::span<const std::byte> data) {
+uint32_t Crc32c(std::span<const std::byte> data) { return Crc32c(0, data); }
+
+uint32_t Crc32c(uint32_t before, std::span<const std::byte> data) {
   constexpr size_t kMostAtOnce = size_t{1} << 30;  // the library counts in int
-  uint32_t crc = ~uint32_t{0};
+  uint32_t crc = ~before;
   while (!data.empty()) {
     const size_t size = std::min(data.size(), kMostAtOnce);
     // The interface was made before const.
@@ -25,6 +27,53 @@ uint32_t Crc32c(std::span<const std::byte> data) {
 namespace {
 
 constexpr size_t kBytes = sizeof(uint32_t);
+
+uint32_t StoredChecksum(std::span<const std::byte> bytes) {
+  uint32_t stored = 0;
+  for (size_t i = 0; i < kBytes; ++i) stored |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  return stored;
+}
+
+absl::Status CheckSame(uint32_t computed, uint32_t stored) {
+  if (stored == computed) return absl::OkStatus();
+  return DataLoss("crc32c: the data has checksum ", computed, ", stored is ", stored);
+}
+
+absl::Status TooShort(size_t size) {
+  return DataLoss("crc32c: ", size, " bytes cannot hold a checksum");
+}
+
+// Holds back the last bytes, which may be the checksum.
+class Crc32cStream final : public StreamDecoder {
+ public:
+  absl::Status Decode(std::span<const std::byte>& input, std::span<std::byte>& output) override {
+    while (held_ < kBytes && !input.empty()) {
+      last_[held_++] = input.front();
+      input = input.subspan(1);
+    }
+    const size_t size = std::min(input.size(), output.size());
+    if (size == 0) return absl::OkStatus();
+    // As many bytes of those held and of the input as the input has, the held ones first.
+    const size_t held = std::min(size, kBytes);
+    std::copy_n(last_, held, output.begin());
+    std::copy_n(input.begin(), size - held, output.begin() + held);
+    std::copy(last_ + held, last_ + kBytes, last_);
+    std::copy_n(input.begin() + (size - held), held, last_ + (kBytes - held));
+    crc_ = Crc32c(crc_, output.first(size));
+    input = input.subspan(size);
+    output = output.subspan(size);
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() override {
+    return held_ < kBytes ? TooShort(held_) : CheckSame(crc_, StoredChecksum(last_));
+  }
+
+ private:
+  std::byte last_[kBytes];
+  size_t held_ = 0;
+  uint32_t crc_ = 0;
+};
 
 class Crc32cCodec final : public BytesCodec {
  public:
@@ -42,6 +91,11 @@ class Crc32cCodec final : public BytesCodec {
     }
     return absl::OkStatus();
   }
+
+  std::unique_ptr<StreamDecoder> StartStream() const override {
+    return std::make_unique<Crc32cStream>();
+  }
+  std::optional<size_t> StreamBytes() const override { return sizeof(Crc32cStream); }
 
   absl::Status Decode(std::span<const std::byte> encoded,
                       std::span<std::byte> target) const override {
@@ -65,17 +119,10 @@ class Crc32cCodec final : public BytesCodec {
  private:
   // The data before a checksum that is right.
   static absl::StatusOr<std::span<const std::byte>> Checked(std::span<const std::byte> encoded) {
-    if (encoded.size() < kBytes) {
-      return DataLoss("crc32c: ", encoded.size(), " bytes cannot hold a checksum");
-    }
+    if (encoded.size() < kBytes) return TooShort(encoded.size());
     const auto data = encoded.first(encoded.size() - kBytes);
-    uint32_t stored = 0;
-    for (size_t i = 0; i < kBytes; ++i) {
-      stored |= static_cast<uint32_t>(encoded[data.size() + i]) << (8 * i);
-    }
-    const uint32_t computed = Crc32c(data);
-    if (stored == computed) return data;
-    return DataLoss("crc32c: the data has checksum ", computed, ", stored is ", stored);
+    TESSERA_RETURN_IF_ERROR(CheckSame(Crc32c(data), StoredChecksum(encoded.last(kBytes))));
+    return data;
   }
 };
 

@@ -34,6 +34,8 @@ class Zlib {
   bool StartDecoder(z_stream& stream) const { return inflateInit2(&stream, WindowBits()) == Z_OK; }
   StreamStep Decode(z_stream& stream) const { return StepOf(inflate(&stream, Z_NO_FLUSH)); }
   static void EndDecoder(z_stream* stream) { inflateEnd(stream); }
+  // A window of 32 KiB, and tables.
+  static size_t DecoderBytes() { return size_t{48} << 10; }
 
  private:
   bool is_gzip() const { return spec_.wrapping == DeflateSpec::Wrapping::kGzip; }

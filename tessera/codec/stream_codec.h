@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@ enum class StreamStep { kMore, kEnd, kError };
 //   size_t MostEncoded(size_t decoded) const;
 //   bool StartEncoder(Stream&) const;  StreamStep Encode(Stream&, bool last) const;  EndEncoder
 //   bool StartDecoder(Stream&) const;  StreamStep Decode(Stream&) const;             EndDecoder
+//   size_t DecoderBytes() const;  // what the library takes to decode
 template <typename Library>
 class StreamCodec final : public BytesCodec {
  public:
@@ -62,6 +64,11 @@ class StreamCodec final : public BytesCodec {
     return decoded.Resize(written);
   }
 
+  std::unique_ptr<StreamDecoder> StartStream() const override {
+    return std::make_unique<Decoder>(library_);
+  }
+  std::optional<size_t> StreamBytes() const override { return library_.DecoderBytes(); }
+
  private:
   using Stream = typename Library::Stream;
 
@@ -84,6 +91,42 @@ class StreamCodec final : public BytesCodec {
 
     const unsigned given;
     const unsigned offered;
+  };
+
+  class Decoder final : public StreamDecoder {
+   public:
+    explicit Decoder(const Library& library)
+        : library_(library), started_(library_.StartDecoder(stream_)) {}
+    ~Decoder() override {
+      if (started_) Library::EndDecoder(&stream_);
+    }
+
+    absl::Status Decode(std::span<const std::byte>& input, std::span<std::byte>& output) override {
+      if (!started_) return ResourceExhausted(library_.name(), ": no memory to decode");
+      bool stuck = false;
+      while (!ended_ && !output.empty() && !stuck) {
+        const Pass pass(stream_, input, output);
+        const StreamStep step = library_.Decode(stream_);
+        if (step == StreamStep::kError) return DataLoss(library_.name(), ": the data is damaged");
+        ended_ = step == StreamStep::kEnd;
+        stuck = pass.taken(stream_) == 0 && pass.written(stream_) == 0;
+        input = input.subspan(pass.taken(stream_));
+        output = output.subspan(pass.written(stream_));
+      }
+      if (!ended_ || input.empty()) return absl::OkStatus();
+      return DataLoss(library_.name(), ": ", input.size(), " bytes follow the stream");
+    }
+
+    absl::Status Finish() override {
+      if (ended_) return absl::OkStatus();
+      return DataLoss(library_.name(), ": the stream is cut short");
+    }
+
+   private:
+    const Library library_;
+    Stream stream_ = {};
+    const bool started_;
+    bool ended_ = false;
   };
 
   // Decodes into the start of `target`; returns how much was written.

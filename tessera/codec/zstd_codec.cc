@@ -67,10 +67,11 @@ absl::Status ZstdDataLoss(size_t error, size_t expected) {
   return DataLoss("zstd: ", ZSTD_getErrorName(error));
 }
 
+constexpr unsigned char kMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
+
 // What the header at the front of a frame tells.  Frames of before version 0.8 and those that only
 // hold a user's data are refused: no writer of arrays makes them.
 absl::StatusOr<std::optional<size_t>> ReadHeader(std::span<const std::byte> encoded) {
-  constexpr unsigned char kMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
   const uint64_t declared = ZSTD_getFrameContentSize(encoded.data(), encoded.size());
   if (declared == ZSTD_CONTENTSIZE_ERROR ||
       std::memcmp(encoded.data(), kMagic, sizeof(kMagic)) != 0) {
@@ -145,6 +146,61 @@ class ZstdPieceDecoder final : public PieceDecoder {
   bool ended_ = false;
 };
 
+// Keeps the window that later blocks refer to, which may not be larger than was promised.
+class ZstdStream final : public StreamDecoder {
+ public:
+  explicit ZstdStream(int most_window_log) : context_(ZSTD_createDCtx()) {
+    TESSERA_CHECK(context_ != nullptr);
+    TESSERA_CHECK(!ZSTD_isError(
+        ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, most_window_log)));
+  }
+
+  absl::Status Decode(std::span<const std::byte>& input, std::span<std::byte>& output) override {
+    TESSERA_RETURN_IF_ERROR(CheckMagic(input));
+    ZSTD_inBuffer from{input.data(), input.size(), 0};
+    ZSTD_outBuffer to{output.data(), output.size(), 0};
+    // What is decoded but did not fit comes with the next call, even when that has no input.
+    do {
+      if (ended_) break;
+      const size_t left = ZSTD_decompressStream(context_.get(), &to, &from);
+      if (ZSTD_isError(left)) return Error(left);
+      ended_ = left == 0;
+    } while (to.pos < to.size && from.pos < from.size);
+    input = input.subspan(from.pos);
+    output = output.subspan(to.pos);
+    if (!ended_ || input.empty()) return absl::OkStatus();
+    return DataLoss("zstd: ", input.size(), " bytes follow the frame");
+  }
+
+  absl::Status Finish() override {
+    if (ended_) return absl::OkStatus();
+    return DataLoss("zstd: the data ends within its frame");
+  }
+
+ private:
+  // Only frames that ReadHeader takes; the first bytes may come one by one.
+  absl::Status CheckMagic(std::span<const std::byte> input) {
+    for (const std::byte each : input) {
+      if (magic_seen_ == sizeof(kMagic)) break;
+      if (static_cast<unsigned char>(each) != kMagic[magic_seen_++]) {
+        return DataLoss("zstd: the data has no frame header");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Error(size_t error) {
+    if (ZSTD_getErrorCode(error) == ZSTD_error_frameParameter_windowTooLarge) {
+      return ResourceExhausted("zstd: the frame wants a larger window than its level has");
+    }
+    return DataLoss("zstd: ", ZSTD_getErrorName(error));
+  }
+
+  const std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
+  size_t magic_seen_ = 0;
+  bool ended_ = false;
+};
+
 class ZstdCodec final : public BytesCodec {
  public:
   explicit ZstdCodec(const ZstdSpec& spec) : spec_(spec) {}
@@ -186,6 +242,13 @@ class ZstdCodec final : public BytesCodec {
   }
   bool decodes_pieces() const override { return true; }
 
+  std::unique_ptr<StreamDecoder> StartStream() const override {
+    return std::make_unique<ZstdStream>(WindowLog());
+  }
+  std::optional<size_t> StreamBytes() const override {
+    return ZSTD_estimateDStreamSize(size_t{1} << WindowLog());
+  }
+
   absl::Status Decode(std::span<const std::byte> encoded,
                       std::span<std::byte> target) const override {
     TESSERA_ASSIGN_OR_RETURN(const std::optional<size_t> declared, DeclaredSize(encoded));
@@ -216,6 +279,12 @@ class ZstdCodec final : public BytesCodec {
     ZSTD_CCtx_setParameter(&context, ZSTD_c_compressionLevel, spec_.level);
     ZSTD_CCtx_setParameter(&context, ZSTD_c_checksumFlag, spec_.checksum ? 1 : 0);
     return context;
+  }
+
+  // Of a frame of this level, whatever it holds.
+  int WindowLog() const {
+    constexpr unsigned kLeast = 19;
+    return static_cast<int>(std::max(kLeast, ZSTD_getCParams(spec_.level, 0, 0).windowLog));
   }
 
   // Of the one frame that `encoded` must be.

@@ -7,6 +7,7 @@
 #include "tessera/core/text.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/ledger/index_json.h"
+#include "tessera/ledger/metadata_file.h"
 #include "tessera/ledger/paths.h"
 #include "tessera/ledger/stored_record_json.h"
 #include "tessera/ledger/structure_json.h"
@@ -14,9 +15,6 @@
 
 namespace tessera::ledger {
 namespace {
-
-// Says who made the file; readers pass over it.
-constexpr std::string_view kNewVersion = "tessera-" TESSERA_VERSION;
 
 // Whether readers find the key in the path.
 bool KeyIsInPath(const ArrayRecord& record) {
@@ -105,7 +103,7 @@ class ChangeWriter {
     std::vector<Member> members;
     if (!root.has_value()) {
       members.push_back({"format", [this](auto) { out_.String("tensorstore"); }});
-      members.push_back({"version", [this](auto) { out_.String(kNewVersion); }});
+      members.push_back({"version", [this](auto) { out_.String(WriterVersion()); }});
     }
     // A new file has the table in any case, as eformer's have.
     if (!change_.prefix.empty() || !root.has_value()) {

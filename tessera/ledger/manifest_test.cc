@@ -69,6 +69,22 @@ TEST(DecodeManifestTest, GivesBackWhatWasEncoded) {
   EXPECT_THAT(DecodeManifest(*EncodeManifest(odd)), IsOkAndHolds(odd));
 }
 
+// As FORMAT.md shows it.
+TEST(EncodeManifestTest, WritesTheExampleOfTheFormatPage) {
+  const Manifest manifest{.id = "s1",
+                          .prefix = "model",
+                          .index_digest = {1, 2},
+                          .arrays = {{"model/w", ".zarray", "{}", {{"0", 17, {3, 4}}}}}};
+  EXPECT_THAT(EncodeManifest(manifest),
+              IsOkAndHolds("{\"digest\":\"44c3db76282c6d7173b3ca2374b9da0c\",\n"
+                           R"("schema":1,"id":"s1","prefix":"model",)"
+                           R"("index":"00000000000000010000000000000002",)"
+                           R"("metadata":["{}"],"arrays":[)"
+                           "\n"
+                           R"(["model/w",".zarray",0,[["0",17,)"
+                           R"("00000000000000030000000000000004"]]]],"files":[]})"));
+}
+
 TEST(EncodeManifestTest, RefusesTextThatIsNotUtf8) {
   Manifest bad = Small();
   bad.arrays[0].path = "model/\xFF";

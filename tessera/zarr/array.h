@@ -14,12 +14,12 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/core/box.h"
-#include "tessera/core/hash128.h"
 #include "tessera/core/io_context.h"
 #include "tessera/core/strided.h"
 #include "tessera/store/kv_store.h"
 #include "tessera/zarr/chunk_codec.h"
 #include "tessera/zarr/metadata.h"
+#include "tessera/zarr/stored_value.h"
 
 namespace tessera::zarr {
 
@@ -42,31 +42,31 @@ struct ReadReport {
   static constexpr int64_t kMostAbsentListed = 4096;
 };
 
-// A stored value as a whole: what a manifest says of it.
-struct StoredValue {
-  uint64_t size = 0;
-  Hash128 hash = {};
-  friend bool operator==(const StoredValue&, const StoredValue&) = default;
-};
-
 struct ReadOptions {
-  // What the value of a key must be.  With it every chunk that is met is read whole, and DataLoss
-  // names the key, size or hash that differs, a value that is missing, and one for which this
-  // returns nullopt.  Called by many threads at once; not with the keys of chunks that a shard has.
+  // What the value of a key must be; nullopt: there must be none, so that the chunk is absent.
+  // With it every value that is met is read whole, and DataLoss names the key, size or hash that
+  // differs, a value that is missing, and one that must not be there.  A shard is one value: it is
+  // kept in memory up to a quarter of the budget, and hashed before any chunk of it is decoded; a
+  // larger one is read twice, first to hash it, and must be of the same generation then.  Called by
+  // many threads at once.
   std::function<std::optional<StoredValue>(std::string_view key)> expected = nullptr;
 };
 
 // Where the elements of an array go, when that is more than one place or not memory of this
-// process.  Called by many threads at once, each with a box that no other call has elements of.
+// process.  Called by many threads at once.  After an error it may have got anything, also elements
+// that were found to be damaged later.
 class Destination {
  public:
   virtual ~Destination() = default;
 
   // Memory, of the box's shape and the array's dtype, that takes all elements of `box`; nullopt
-  // when there is no such place, and they are to be given to Put.
+  // when there is no such place, and they are to be given to Put.  Asked once for each part before
+  // any is read; inside of a part without memory, for each chunk of its shard.
   virtual std::optional<StridedView> MemoryFor(const Box& box) = 0;
 
-  // Takes the elements of `box`, which live during the call only.
+  // Takes the elements of `box`, which live during the call only; the view may lie in any order,
+  // and see one element at every index.  No two calls share an element.  The caller may hold a
+  // ComputeSlot: Put takes none of its own.  Errors are passed on as they are.
   virtual absl::Status Put(const Box& box, const ConstStridedView& elements) = 0;
 };
 
@@ -120,9 +120,9 @@ class Array {
                                   std::stop_token stop = {}) const;
 
   // The same for parts of the array, each within one chunk and no two of one chunk.  Every chunk is
-  // read and decoded once.  A part goes to the destination's memory, or in slabs to its Put, which
-  // are as large as the budget allows: a chunk larger than the budget is decoded piece by piece
-  // where its codecs can.
+  // read and decoded once.  A part goes to the destination's memory, or to its Put: at once when
+  // the chunk is small, else in slabs, as it is decoded.  So a chunk may be larger than the budget,
+  // if its store and its codecs stream: all do but blosc, and zstd with a window that large.
   absl::StatusOr<ReadReport> ReadParts(std::span<const Box> parts, Destination& destination,
                                        IoContext& io, const ReadOptions& options = {},
                                        std::stop_token stop = {}) const;

@@ -236,7 +236,7 @@ TEST_F(ArrayTest, NoticesAShardThatIsReplacedWhileItIsRead) {
   ReplacingStore replacing(*store_, std::vector<std::byte>(64));
   TESSERA_ASSERT_OK_AND_ASSIGN(const Array array, Array::Assume(replacing, "w", metadata));
   EXPECT_THAT(ReadAll(array),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("w/c/0: the shard was replaced")));
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("w/c/0: the value was replaced")));
 }
 
 TEST_F(ArrayTest, FailsWhenTheBudgetIsTooSmallForOneChunk) {

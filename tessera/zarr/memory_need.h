@@ -1,6 +1,6 @@
-// How much memory beside source and target one worker takes for a chunk.
+// How much memory beside the source one worker takes to write a chunk.
 //
-// `streams` says that the store takes none for values that come and go in pieces.
+// `streams` says that the store takes none for values that come in pieces.
 #ifndef TESSERA_ZARR_MEMORY_NEED_H_
 #define TESSERA_ZARR_MEMORY_NEED_H_
 
@@ -8,33 +8,13 @@
 #include <initializer_list>
 
 #include "absl/functional/function_ref.h"
-#include "tessera/core/box.h"
 #include "tessera/core/strided.h"
 #include "tessera/zarr/chunk_codec.h"
 
 namespace tessera::zarr {
 
-// The bytes of a plain chunk from the first to the last element of a part.
-struct PlainRun {
-  uint64_t offset = 0;
-  uint64_t length = 0;
-  Dims strides = {};    // of the part within the run
-  bool direct = false;  // the run has the part's elements only, in the target's order
-};
-PlainRun PlainRunOf(const codec::ArrayCodec& codec, const Box& part, const StridedView& target);
-
 // The sum, or the largest number where that is more.  REQUIRES: none is negative.
 int64_t SaturatingSum(std::initializer_list<int64_t> parts);
-
-// Whether a chunk is decoded while it is read.  A decoder of pieces costs more to set up than a
-// small chunk to decode.
-bool ReadsInPieces(const codec::ArrayCodec& codec);
-
-// To read this part of a chunk.
-int64_t ReadNeed(const ChunkCodec& codec, bool streams, const Box& part, const StridedView& target);
-
-// To read any part of it.
-int64_t MostReadNeed(const ChunkCodec& codec, bool streams);
 
 // To write a chunk from `source`, its elements where they are.
 int64_t EncodeNeed(const ChunkCodec& codec, bool streams, const ConstStridedView& source);

@@ -1,6 +1,7 @@
 // Array::Write: from a box to the chunks that it meets; those it covers in part are merged.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "tessera/zarr/encode_chunk.h"
 #include "tessera/zarr/memory_need.h"
 #include "tessera/zarr/request.h"
+#include "tessera/zarr/stored_hash.h"
 #include "tessera/zarr/worker.h"
 
 namespace tessera::zarr {
@@ -28,7 +30,10 @@ struct ChunkPart {
 class BoxWriter {
  public:
   BoxWriter(const Array& array, IoContext& io, const WriteOptions& options)
-      : array_(array), io_(io), fill_{array.fill(), options.omit_fill_chunks} {
+      : array_(array),
+        io_(io),
+        fill_{array.fill(), options.omit_fill_chunks},
+        on_stored_(options.on_stored) {
     // Without a fill value a chunk that is not there says nothing about its elements.
     if (!array.metadata().fill_value.has_value()) fill_.omit = false;
   }
@@ -110,15 +115,22 @@ class BoxWriter {
       ++omitted_;
       return absl::OkStatus();
     }
+    std::optional<StoredHash> hash;
+    if (on_stored_ != nullptr) hash.emplace();
     absl::Status encoded;
     const auto written = array_.store().WritePieces(
         key,
         [&](Sink sink) {
-          return encoded = EncodeChunk(array_.codec(), chunk, fill_, io_, worker, stop, sink);
+          const auto hashed = [&](std::span<const std::byte> data) {
+            return hash->Pass(data, kPieceBytes, sink);
+          };
+          return encoded = EncodeChunk(array_.codec(), chunk, fill_, io_, worker, stop,
+                                       hash.has_value() ? Sink(hashed) : sink);
         },
         if_generation, stop);
     if (!encoded.ok()) return Prefixed(encoded, array_.store().Describe(key));
     TESSERA_RETURN_IF_ERROR(written);
+    if (hash.has_value()) on_stored_(key, hash->Value());
     ++chunks_;
     bytes_ += static_cast<int64_t>(written->size);
     return absl::OkStatus();
@@ -127,6 +139,7 @@ class BoxWriter {
   const Array& array_;
   IoContext& io_;
   FillRule fill_;
+  const std::function<void(std::string_view, const StoredValue&)>& on_stored_;
   std::atomic<int64_t> chunks_{0};
   std::atomic<int64_t> omitted_{0};
   std::atomic<int64_t> merged_{0};

@@ -1,0 +1,93 @@
+#include "tessera/checkpoint/load_array.h"
+
+#include <utility>
+#include <vector>
+
+#include "tessera/checkpoint/plan_load_parts.h"
+#include "tessera/core/status.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+// Parts of one call.  An array of tiny chunks has more than memory should hold.
+constexpr size_t kMostParts = 4096;
+
+}  // namespace
+
+ExpectedValues::ExpectedValues(const ledger::ArrayManifest& manifest, std::string_view path)
+    : manifest_(manifest), below_(path.empty() ? 0 : path.size() + 1) {
+  if (manifest.chunks.size() <= kFew) return;
+  by_name_.reserve(manifest.chunks.size());
+  for (const ledger::StoredRecord& chunk : manifest.chunks) {
+    by_name_.emplace(chunk.name, zarr::StoredValue{chunk.size, chunk.hash});
+  }
+}
+
+std::optional<zarr::StoredValue> ExpectedValues::Find(std::string_view key) const {
+  if (key.size() < below_) return std::nullopt;
+  const std::string_view name = key.substr(below_);
+  if (!by_name_.empty()) {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+  }
+  for (const ledger::StoredRecord& chunk : manifest_.chunks) {
+    if (chunk.name == name) return zarr::StoredValue{chunk.size, chunk.hash};
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<ArrayReader> ArrayReader::Make(store::KvStore& store, const CheckpointArray& array,
+                                              const ReadPolicy& policy) {
+  TESSERA_ASSIGN_OR_RETURN(zarr::Array stored,
+                           zarr::Array::Assume(store, array.path, *array.metadata));
+  ArrayReader reader(std::move(stored), policy);
+  if (policy.verify && array.manifest != nullptr) {
+    reader.expected_ = std::make_shared<const ExpectedValues>(*array.manifest, array.path);
+  }
+  return reader;
+}
+
+absl::StatusOr<ReadCounts> ArrayReader::Read(std::span<const Box> parts,
+                                             zarr::Destination& destination, IoContext& io,
+                                             std::stop_token stop) const {
+  zarr::ReadOptions options;
+  if (expected_ != nullptr) {
+    options.expected = [expected = expected_.get()](std::string_view key) {
+      return expected->Find(key);
+    };
+  }
+  TESSERA_ASSIGN_OR_RETURN(const zarr::ReadReport report,
+                           array_.ReadParts(parts, destination, io, options, std::move(stop)));
+  const bool may_be_absent = policy_.absent == AbsentChunks::kFill ||
+                             array_.metadata().format != zarr::Format::kV2 ||
+                             array_.metadata().fill_value.has_value();
+  if (report.absent_chunks > 0 && !may_be_absent) {
+    return DataLoss(array_.store().Describe(report.absent.front().key), ": chunk missing, at ",
+                    report.absent.front().box.Text(), "; ", report.absent_chunks,
+                    " missing of those read");
+  }
+  return ReadCounts{report.chunks, report.absent_chunks, report.bytes_read};
+}
+
+absl::StatusOr<ReadCounts> ArrayReader::ReadBoxes(std::span<const Box> boxes,
+                                                  zarr::Destination& destination, IoContext& io,
+                                                  std::stop_token stop) const {
+  ReadCounts counts;
+  std::vector<Box> parts;
+  const auto read = [&]() -> absl::Status {
+    TESSERA_ASSIGN_OR_RETURN(const ReadCounts some, Read(parts, destination, io, stop));
+    counts.Add(some);
+    parts.clear();
+    return absl::OkStatus();
+  };
+  TESSERA_RETURN_IF_ERROR(ForEachPart(array_.metadata().shape, array_.metadata().chunk_shape, boxes,
+                                      [&](const Box& part) -> absl::Status {
+                                        parts.push_back(part);
+                                        if (parts.size() < kMostParts) return absl::OkStatus();
+                                        return read();
+                                      }));
+  if (!parts.empty()) TESSERA_RETURN_IF_ERROR(read());
+  return counts;
+}
+
+}  // namespace tessera::checkpoint

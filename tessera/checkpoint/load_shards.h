@@ -1,0 +1,73 @@
+// ShardTargets: the shards of one array while they are filled.
+#ifndef TESSERA_CHECKPOINT_LOAD_SHARDS_H_
+#define TESSERA_CHECKPOINT_LOAD_SHARDS_H_
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tessera/array/local_shards.h"
+#include "tessera/array/sharded_array.h"
+#include "tessera/core/box.h"
+#include "tessera/core/strided.h"
+#include "tessera/device/device.h"
+#include "tessera/mesh/sharding.h"
+#include "tessera/zarr/array.h"
+
+namespace tessera::checkpoint {
+
+// Memory on the devices of this process.  What arrives goes to every distinct box that meets it,
+// straight from the decoder where one box takes all; replicas are copied at the end.
+class ShardTargets final : public zarr::Destination {
+ public:
+  // Elements come as `stored` and become `dtype`.  Errors of FindLocalShards and of allocation.
+  static absl::StatusOr<std::unique_ptr<ShardTargets>> Make(const ShapeDtype& stored, DType dtype,
+                                                            const mesh::Sharding& sharding,
+                                                            device::Platform& platform);
+
+  // The distinct boxes.
+  std::span<const Box> boxes() const { return boxes_; }
+  // On all devices.
+  int64_t bytes() const { return bytes_; }
+
+  std::optional<StridedView> MemoryFor(const Box& box) override;
+  absl::Status Put(const Box& box, const ConstStridedView& elements) override;
+
+  // The array, once everything has arrived.  Called once.
+  absl::StatusOr<array::ShardedArray> Finish();
+
+ private:
+  // A shard on its way.  The first of each box is filled, the others copy it.
+  struct Slot {
+    array::LocalShard local;
+    device::WritableBuffer buffer;
+    size_t first = 0;
+  };
+
+  ShardTargets(ShapeDtype stored, DType dtype, const mesh::Sharding& sharding,
+               device::Platform& platform)
+      : stored_(std::move(stored)), dtype_(dtype), sharding_(sharding), platform_(platform) {}
+
+  absl::Status Allocate();
+  StridedView ViewOf(const Slot& slot) const;
+  absl::Status PutInto(const Slot& slot, const Box& part, const ConstStridedView& elements);
+  absl::Status PutConverted(const Slot& slot, const ConstStridedView& elements,
+                            const StridedView& target);
+  absl::Status CopyReplicas();
+
+  const ShapeDtype stored_;
+  const DType dtype_;
+  const mesh::Sharding sharding_;
+  device::Platform& platform_;
+  std::vector<Slot> slots_;
+  std::vector<Box> boxes_;
+  std::vector<size_t> firsts_;  // slots of boxes_
+  int64_t bytes_ = 0;
+};
+
+}  // namespace tessera::checkpoint
+
+#endif  // TESSERA_CHECKPOINT_LOAD_SHARDS_H_

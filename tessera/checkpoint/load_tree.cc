@@ -1,0 +1,85 @@
+#include "tessera/checkpoint/load_tree.h"
+
+#include "tessera/checkpoint/open_location.h"
+#include "tessera/commit/view.h"
+#include "tessera/core/log.h"
+#include "tessera/core/status.h"
+#include "tessera/device/host_platform.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+// Host devices that stand for those of the mesh.
+absl::StatusOr<std::unique_ptr<device::Platform>> PlatformFor(
+    const std::optional<mesh::Mesh>& mesh) {
+  device::HostPlatformOptions options;
+  if (!mesh.has_value() || mesh->empty()) return device::MakeHostPlatform(options);
+  options.process = mesh->devices().front().process;
+  for (const mesh::Device& device : mesh->devices()) {
+    if (device.process != options.process) {
+      return InvalidArgument(mesh->Text(), " has devices of several processes, so the platform of ",
+                             "this one must be given");
+    }
+    options.ids.push_back(device.id);
+  }
+  return device::MakeHostPlatform(options);
+}
+
+absl::StatusOr<LoadResult> LoadWith(std::string_view location, const LoadSettings& settings,
+                                    IoContext& io, std::stop_token stop) {
+  std::unique_ptr<device::Platform> own;
+  if (settings.lent.platform == nullptr) {
+    TESSERA_ASSIGN_OR_RETURN(own, PlatformFor(settings.request.mesh));
+  }
+  TESSERA_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+                           Checkpoint::OpenAt(location, io, settings.open, stop));
+  const LoadContext context{io, own != nullptr ? *own : *settings.lent.platform,
+                            settings.lent.comm};
+  return LoadCheckpoint(checkpoint, settings.request, context, settings.options, std::move(stop));
+}
+
+}  // namespace
+
+absl::StatusOr<LoadResult> LoadFrom(std::string_view location, const LoadSettings& settings,
+                                    std::stop_token stop) {
+  if (settings.lent.io != nullptr) {
+    return LoadWith(location, settings, *settings.lent.io, std::move(stop));
+  }
+  IoContext io;
+  return LoadWith(location, settings, io, std::move(stop));
+}
+
+absl::StatusOr<array::ValueTree> TreeDeserializeLeaves(std::string_view directory,
+                                                       const std::optional<mesh::Mesh>& mesh,
+                                                       const TreeDeserializeOptions& options,
+                                                       std::stop_token stop) {
+  LoadSettings settings;
+  settings.open.prefix = options.prefix;
+  settings.request.mesh = mesh;
+  settings.request.rules = options.partition_rules;
+  settings.request.shardings = options.shardings;
+  settings.request.auto_correct = options.auto_correct;
+  settings.options.callback = options.callback;
+  settings.options.chunk_size = options.chunk_size;
+  settings.lent = options.lent;
+  TESSERA_ASSIGN_OR_RETURN(LoadResult result, LoadFrom(directory, settings, std::move(stop)));
+  return std::move(result.tree);
+}
+
+absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(std::string_view directory,
+                                                         const ShardingTreeOptions& options,
+                                                         bool allow_missing) {
+  TESSERA_ASSIGN_OR_RETURN(const auto store, OpenLocation(directory));
+  TESSERA_ASSIGN_OR_RETURN(const commit::View view, commit::OpenView(*store));
+  const std::string where = store->Describe(ledger::kIndexName);
+  if (!view.index_text.has_value()) {
+    if (!allow_missing) return NotFound(where, ": no index");
+    LogWarning("create_sharding_tree_from_index: ", where, " is missing");
+    return ShardingTree::MakeDict({});
+  }
+  const auto index = ledger::DecodeIndexFile(*view.index_text);
+  if (!index.ok()) return Prefixed(index.status(), where);
+  return CreateShardingTreeFromIndex(*index, options);
+}
+
+}  // namespace tessera::checkpoint

@@ -1,0 +1,108 @@
+// Checkpoint: what is stored in a folder, known without having read any data.
+#ifndef TESSERA_CHECKPOINT_OPEN_H_
+#define TESSERA_CHECKPOINT_OPEN_H_
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tessera/core/io_context.h"
+#include "tessera/ledger/index_file.h"
+#include "tessera/ledger/manifest.h"
+#include "tessera/ledger/structure.h"
+#include "tessera/store/kv_store.h"
+#include "tessera/zarr/metadata.h"
+
+namespace tessera::checkpoint {
+
+// One array.
+struct CheckpointArray {
+  std::vector<std::string> key;  // components, without the prefix
+  std::string name;              // the key with dots, as messages, callbacks and shardings call it
+  std::string path;              // in the store; empty: its root
+  std::shared_ptr<const zarr::Metadata> metadata;
+  // What every stored value must be; nullptr: nobody wrote it down.
+  std::shared_ptr<const ledger::ArrayManifest> manifest = nullptr;
+
+  ShapeDtype shape_dtype() const { return {metadata->shape, metadata->dtype}; }
+  // As the index would list it.
+  ledger::ArrayRecord Record() const;
+};
+
+struct OpenOptions {
+  std::string prefix = {};
+  // The arrays of every prefix, under keys that begin with it.
+  bool all_prefixes = false;
+  // Reads the manifest and holds the metadata documents against it.
+  bool verify = true;
+};
+
+// Who vouches for the bytes.
+enum class Integrity {
+  kNone,      // nobody
+  kManifest,  // the save that wrote them
+  kSeal,      // who found them there
+};
+
+// A value; copies share everything.  It sees the state that was there when it was opened.
+class Checkpoint {
+ public:
+  // Reads index, manifest and every metadata document, on the pool of `io`.  `store` outlives the
+  // checkpoint.  A folder without an index is taken for the arrays that are found in it.
+  //
+  // NotFound when there is neither; Unimplemented for an OCDBT store; InvalidArgument as
+  // DecodeIndexFile and EntriesOfIndex; FailedPrecondition, naming both, when the index says
+  // another shape or dtype than the metadata; DataLoss when manifest, index and metadata are not
+  // those that were written together, or a listed array has no metadata.
+  static absl::StatusOr<Checkpoint> Open(store::KvStore& store, IoContext& io,
+                                         const OpenOptions& options = {},
+                                         std::stop_token stop = {});
+
+  // The same with a store of its own; see open_location.h for what `location` may be.
+  static absl::StatusOr<Checkpoint> OpenAt(std::string_view location, IoContext& io,
+                                           const OpenOptions& options = {},
+                                           std::stop_token stop = {});
+
+  // In the order of the index, or by path where there is none.
+  std::span<const CheckpointArray> arrays() const { return data_->arrays; }
+  const std::string& prefix() const { return data_->prefix; }
+  // Of the tree that was saved, where the writer kept it and one prefix was opened; its arrays are
+  // numbered as arrays() is.
+  const std::optional<ledger::SavedTree>& structure() const { return data_->structure; }
+  bool has_index() const { return data_->has_index; }
+  Integrity integrity() const { return data_->integrity; }
+  // Names the state; another one after the next commit.
+  const std::string& state_id() const { return data_->state_id; }
+  // Where the data is read from.
+  store::KvStore& store() const { return *data_->view; }
+
+  // Aborted when another state is there by now, which explains data that is gone.
+  absl::Status CheckUnchanged(std::stop_token stop = {}) const;
+
+ private:
+  friend class Opener;
+  struct Data {
+    std::shared_ptr<store::KvStore> own;  // before what reads through it
+    store::KvStore* base = nullptr;
+    std::shared_ptr<store::KvStore> view;
+    std::string state_id;
+    bool has_index = false;
+    Integrity integrity = Integrity::kNone;
+    std::string prefix;
+    std::vector<CheckpointArray> arrays;
+    std::optional<ledger::SavedTree> structure;
+  };
+  explicit Checkpoint(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
+  std::shared_ptr<const Data> data_;
+};
+
+}  // namespace tessera::checkpoint
+
+#endif  // TESSERA_CHECKPOINT_OPEN_H_

@@ -1,0 +1,55 @@
+// The arrays that a checkpoint says it has, before any of them is looked at.
+//
+// Everything here comes from a file that anybody may have written: paths are checked before they
+// are used as keys of a store.
+#ifndef TESSERA_CHECKPOINT_OPEN_ENTRIES_H_
+#define TESSERA_CHECKPOINT_OPEN_ENTRIES_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/ledger/index_file.h"
+#include "tessera/store/kv_store.h"
+
+namespace tessera::checkpoint {
+
+struct ArrayEntry {
+  std::vector<std::string> key;                    // components, without the prefix
+  std::string path;                                // in the store; empty: its root
+  std::optional<ledger::ArrayRecord> record = {};  // what the index says
+  std::string metadata_name = {};                  // of the document that was found; empty: any
+};
+
+struct Entries {
+  std::string prefix;
+  std::vector<ArrayEntry> arrays;
+  // Of one prefix, where all its records became entries in the same order.
+  std::optional<ledger::SavedTree> structure = {};
+};
+
+// The path of a record as a key of the store.  A backslash separates where no slash does, as
+// Windows wrote it; "." is the root.  InvalidArgument for a path that is absolute or has an empty
+// part, ".", "..", NUL, a lock's name or the folder that tessera keeps for itself.
+absl::StatusOr<std::string> SafePath(std::string_view path);
+
+// Those that the index lists for `prefix`, or for all with keys that begin with their prefix.  Of
+// two records of one key the later one counts.  InvalidArgument, naming the entry, for an unsafe
+// path; for paths that are equal or lie in one another; and with the known prefixes when there is
+// no such one, or none was chosen and the index has no list without one.
+absl::StatusOr<Entries> EntriesOfIndex(const ledger::TensorstoreIndex& index,
+                                       std::string_view prefix, bool all_prefixes);
+
+// Those whose metadata is found below `prefix`, by path, without what lies below `unfinished`.
+// Groups are among them: who reads the document tells.  Unimplemented for an OCDBT store, NotFound
+// when there is no array.
+absl::StatusOr<Entries> EntriesOfListing(store::KvStore& store, std::string_view prefix,
+                                         bool all_prefixes, std::span<const std::string> unfinished,
+                                         std::stop_token stop = {});
+
+}  // namespace tessera::checkpoint
+
+#endif  // TESSERA_CHECKPOINT_OPEN_ENTRIES_H_

@@ -1,0 +1,118 @@
+#include "tessera/checkpoint/open_entries.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tessera/checkpoint/testing/stored_checkpoint.h"
+#include "tessera/core/testing/status_matchers.h"
+#include "tessera/store/memory_store.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+using Key = std::vector<std::string>;
+
+ledger::TensorstoreIndex OneList(std::vector<ledger::ArrayRecord> records) {
+  return {"1.0", {}, std::move(records)};
+}
+
+std::vector<Key> KeysOf(const absl::StatusOr<Entries>& entries) {
+  std::vector<Key> keys;
+  if (!entries.ok()) return {{entries.status().ToString()}};
+  for (const ArrayEntry& entry : entries->arrays) keys.push_back(entry.key);
+  return keys;
+}
+
+TEST(SafePathTest, TakesFoldersAndFilesOfTheCheckpoint) {
+  EXPECT_THAT(SafePath("model/layers/0/w"), IsOkAndHolds(std::string("model/layers/0/w")));
+  EXPECT_THAT(SafePath("model\\w"), IsOkAndHolds(std::string("model/w")));
+  EXPECT_THAT(SafePath("a/b\\c"), IsOkAndHolds(std::string("a/b\\c")));
+  EXPECT_THAT(SafePath("."), IsOkAndHolds(std::string()));
+}
+
+TEST(SafePathTest, RefusesWhatLeadsElsewhere) {
+  const std::string nul("a\0b", 3);
+  for (const std::string& path :
+       {std::string("../../etc"), std::string("/etc/passwd"), std::string("a//b"),
+        std::string("a/./b"), std::string("a/.."), std::string(""), std::string("a/"),
+        std::string("..\\etc"), nul, std::string("a.__lock/b"), std::string(".tessera/data"),
+        std::string(".tessera")}) {
+    EXPECT_THAT(SafePath(path), StatusIs(kInvalid, HasSubstr("unsafe path"))) << path;
+  }
+}
+
+TEST(EntriesOfIndexTest, FollowsThePrecedenceOfLists) {
+  const ledger::TensorstoreIndex both{
+      "0.1.0", {{{"model", {{"model/w", {2}, "int32"}}}, {"tx", {}}}}, {{{"z", {1}, "int32"}}}};
+  EXPECT_THAT(KeysOf(EntriesOfIndex(both, "model", false)), ElementsAre(Key{"w"}));
+  EXPECT_THAT(KeysOf(EntriesOfIndex(both, "tx", false)), ElementsAre());
+  EXPECT_THAT(KeysOf(EntriesOfIndex(both, "", false)), ElementsAre(Key{"z"}));
+  EXPECT_THAT(EntriesOfIndex(both, "opt", false),
+              StatusIs(kInvalid, AllOf(HasSubstr("'opt'"), HasSubstr("'model', 'tx'"))));
+  const ledger::TensorstoreIndex prefixes{"2.0", {{{"model", {{"model/w", {2}, "int32"}}}}}, {}};
+  EXPECT_THAT(EntriesOfIndex(prefixes, "", false), StatusIs(kInvalid, HasSubstr("'model'")));
+  EXPECT_THAT(KeysOf(EntriesOfIndex(OneList({{"m/w", {2}, "int32"}}), "m", false)),
+              ElementsAre(Key{"w"}));
+  EXPECT_THAT(KeysOf(EntriesOfIndex(OneList({{"m/w", {2}, "int32"}}), "", false)),
+              ElementsAre(Key{"m", "w"}));
+}
+
+TEST(EntriesOfIndexTest, AllPrefixesAreListedUnderTheirNames) {
+  const ledger::TensorstoreIndex index{
+      "0.1.0",
+      {{{"model", {{"model/w", {2}, "int32"}}}, {"odd", {{"elsewhere/w", {2}, "int32"}}}}},
+      {{{"z", {1}, "int32"}}}};
+  EXPECT_THAT(KeysOf(EntriesOfIndex(index, "", true)),
+              ElementsAre(Key{"model", "w"}, Key{"odd", "elsewhere", "w"}, Key{"z"}));
+}
+
+TEST(EntriesOfIndexTest, UnsafeAndCollidingPathsAreRefused) {
+  EXPECT_THAT(
+      EntriesOfIndex(OneList({{"ok", {2}, "int32"}, {"../../etc", {2}, "int32"}}), "", false),
+      StatusIs(kInvalid, AllOf(HasSubstr("index entry 1"), HasSubstr("../../etc"))));
+  EXPECT_THAT(EntriesOfIndex(OneList({{"a", {2}, "int32"}, {"a", {2}, "int32"}}), "", false),
+              StatusIs(kInvalid, HasSubstr("'a'")));
+  EXPECT_THAT(EntriesOfIndex(OneList({{"a", {2}, "int32"}, {"a/b", {2}, "int32"}}), "", false),
+              StatusIs(kInvalid, HasSubstr("lies inside")));
+  EXPECT_THAT(EntriesOfIndex(OneList({{".", {2}, "int32"}, {"b", {2}, "int32"}}), "", false),
+              StatusIs(kInvalid, HasSubstr("not the only one")));
+}
+
+TEST(EntriesOfIndexTest, OfTwoRecordsOfOneKeyTheLaterCounts) {
+  const auto entries = EntriesOfIndex(
+      OneList({{"a", {2}, "int32", Key{"k"}}, {"b", {2}, "int32"}, {"c", {2}, "int32", Key{"k"}}}),
+      "", false);
+  EXPECT_THAT(KeysOf(entries), ElementsAre(Key{"k"}, Key{"b"}));
+  EXPECT_EQ(entries->arrays[0].path, "c");
+}
+
+TEST(EntriesOfListingTest, FindsArraysOutsideOfOurFolderAndOfUnfinishedOnes) {
+  const auto store = store::MakeMemoryStore();
+  for (const char* key : {"a/.zarray", "a/0", "b/c/zarr.json", ".tessera/data/x/.zarray",
+                          "half/w/.zarray", "model/w/.zarray"}) {
+    testing::WriteText(*store, key, "{}");
+  }
+  const std::vector<std::string> unfinished{"half"};
+  EXPECT_THAT(KeysOf(EntriesOfListing(*store, "", false, unfinished)),
+              ElementsAre(Key{"a"}, Key{"b", "c"}, Key{"model", "w"}));
+  EXPECT_THAT(KeysOf(EntriesOfListing(*store, "model", false, unfinished)), ElementsAre(Key{"w"}));
+  EXPECT_THAT(EntriesOfListing(*store, "tx", false, unfinished),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("below tx/")));
+}
+
+TEST(EntriesOfListingTest, AnOcdbtStoreIsNamed) {
+  const auto store = store::MakeMemoryStore();
+  testing::WriteText(*store, "manifest.ocdbt", "x");
+  EXPECT_THAT(EntriesOfListing(*store, "", false, {}),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("OCDBT")));
+}
+
+}  // namespace
+}  // namespace tessera::checkpoint

@@ -1,0 +1,90 @@
+#include "tessera/checkpoint/open_location.h"
+
+#include <cctype>
+#include <optional>
+
+#include "tessera/core/status.h"
+#include "tessera/core/text.h"
+#include "tessera/ledger/index_file.h"
+#include "tessera/store/file_store.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+// What stands before "://", where that is a scheme.
+std::optional<std::string_view> SchemeOf(std::string_view location) {
+  const size_t end = location.find("://");
+  if (end == std::string_view::npos || end == 0) return std::nullopt;
+  for (const char c : location.substr(0, end)) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '-' && c != '.') {
+      return std::nullopt;
+    }
+  }
+  return location.substr(0, end);
+}
+
+std::optional<int> HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const auto high = i + 2 < text.size() ? HexDigit(text[i + 1]) : std::nullopt;
+    const auto low = i + 2 < text.size() ? HexDigit(text[i + 2]) : std::nullopt;
+    if (!high.has_value() || !low.has_value()) {
+      return InvalidArgument("URL path ", Quoted(text), ": no two hexadecimal digits after '%'");
+    }
+    decoded += static_cast<char>(*high * 16 + *low);
+    i += 2;
+  }
+  return decoded;
+}
+
+absl::StatusOr<std::string> PathOfFileUrl(std::string_view url) {
+  std::string_view rest = url.substr(url.find("://") + 3);
+  const size_t slash = rest.find('/');
+  const std::string_view host = rest.substr(0, slash);
+  if (slash == std::string_view::npos || (!host.empty() && host != "localhost")) {
+    return InvalidArgument("URL ", Quoted(url), ": expected file:///PATH, found the host ",
+                           Quoted(host));
+  }
+  return PercentDecoded(rest.substr(slash));
+}
+
+absl::StatusOr<std::string> PathOf(std::string_view location) {
+  const auto scheme = SchemeOf(location);
+  if (!scheme.has_value()) return std::string(location);
+  if (*scheme == "file") return PathOfFileUrl(location);
+  return Unimplemented(Quoted(location), ": stores of scheme ", *scheme, ":// are not built in");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FolderOf(std::string_view location) {
+  TESSERA_ASSIGN_OR_RETURN(std::string path, PathOf(location));
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    return InvalidArgument("location ", Quoted(location), ": expected the path of a folder");
+  }
+  const size_t slash = path.rfind('/');
+  const std::string_view name =
+      std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1);
+  if (name != ledger::kIndexName) return path;
+  if (slash == std::string::npos) return std::string(".");
+  path.resize(slash == 0 ? 1 : slash);
+  return path;
+}
+
+absl::StatusOr<std::unique_ptr<store::KvStore>> OpenLocation(std::string_view location) {
+  TESSERA_ASSIGN_OR_RETURN(const std::string folder, FolderOf(location));
+  return store::OpenFileStore(folder, {.create_root = false});
+}
+
+}  // namespace tessera::checkpoint

@@ -1,0 +1,156 @@
+// SealCheckpoint: a manifest for what somebody else wrote.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tessera/checkpoint/open_entries.h"
+#include "tessera/checkpoint/stored_values.h"
+#include "tessera/checkpoint/unsealed.h"
+#include "tessera/checkpoint/verify.h"
+#include "tessera/commit/view.h"
+#include "tessera/core/status.h"
+#include "tessera/core/text.h"
+#include "tessera/zarr/array.h"
+#include "tessera/zarr/chunk_grid.h"
+#include "tessera/zarr/worker.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+// The arrays of one list.
+struct List {
+  std::string prefix;
+  std::vector<ArrayEntry> arrays;
+};
+
+class Sealer {
+ public:
+  Sealer(store::KvStore& store, IoContext& io, std::stop_token stop)
+      : base_(store), io_(io), stop_(std::move(stop)) {}
+
+  absl::StatusOr<SealReport> Run() {
+    TESSERA_ASSIGN_OR_RETURN(view_, commit::OpenView(base_, stop_));
+    TESSERA_ASSIGN_OR_RETURN(const std::vector<List> lists, FindLists());
+    for (const List& list : lists) TESSERA_RETURN_IF_ERROR(SealList(list));
+    TESSERA_RETURN_IF_ERROR(base_.Flush(stop_));
+    return std::move(report_);
+  }
+
+ private:
+  absl::StatusOr<std::vector<List>> FindLists() {
+    if (!view_.index_text.has_value()) {
+      TESSERA_ASSIGN_OR_RETURN(
+          Entries entries, EntriesOfListing(*view_.store, "", true, view_.unfinished_paths, stop_));
+      return std::vector<List>{{"", std::move(entries.arrays)}};
+    }
+    auto index = ledger::DecodeIndexFile(*view_.index_text);
+    if (!index.ok()) {
+      return Prefixed(index.status(), view_.store->Describe(ledger::kIndexName));
+    }
+    index_ = *std::move(index);
+    std::vector<List> lists;
+    if (index_->prefixes.has_value()) {
+      for (const auto& [prefix, records] : *index_->prefixes) {
+        TESSERA_RETURN_IF_ERROR(AddList(prefix, lists));
+      }
+    }
+    if (index_->arrays.has_value()) TESSERA_RETURN_IF_ERROR(AddList("", lists));
+    return lists;
+  }
+
+  absl::Status AddList(const std::string& prefix, std::vector<List>& lists) {
+    for (const auto& [noted, note] : index_->notes) {
+      if (noted != prefix || note.manifest.empty()) continue;
+      report_.had_seal.push_back(prefix);
+      return absl::OkStatus();
+    }
+    TESSERA_ASSIGN_OR_RETURN(Entries entries, EntriesOfIndex(*index_, prefix, false));
+    lists.push_back({prefix, std::move(entries.arrays)});
+    return absl::OkStatus();
+  }
+
+  absl::Status SealList(const List& list) {
+    ledger::Manifest manifest{"seal", list.prefix, {}, {}, {}};
+    if (index_.has_value()) manifest.index_digest = ledger::IndexDigest(*index_, list.prefix);
+    for (const ArrayEntry& entry : list.arrays) {
+      TESSERA_ASSIGN_OR_RETURN(ledger::ArrayManifest array, SealArray(entry));
+      manifest.arrays.push_back(std::move(array));
+    }
+    TESSERA_ASSIGN_OR_RETURN(const std::string text, ledger::EncodeManifest(manifest));
+    TESSERA_RETURN_IF_ERROR(
+        base_.Write(SealKey(list.prefix), std::as_bytes(std::span(text)), {}, stop_));
+    report_.sealed.push_back(list.prefix);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ledger::ArrayManifest> SealArray(const ArrayEntry& entry) {
+    TESSERA_ASSIGN_OR_RETURN(const UnsealedFindings findings,
+                             CheckUnsealedArray(*view_.store, entry, false, io_, stop_));
+    if (!findings.problems.empty()) {
+      const VerifyProblem& first = findings.problems.front();
+      return DataLoss("array ", Quoted(first.key), ": ", first.file, ": ", first.problem,
+                      findings.problems.size() == 1
+                          ? std::string()
+                          : Concat(" (and ", findings.problems.size() - 1, " more)"));
+    }
+    TESSERA_ASSIGN_OR_RETURN(const zarr::Array array,
+                             zarr::Array::Open(*view_.store, entry.path, {}, stop_));
+    ledger::ArrayManifest sealed{
+        entry.path, std::string(zarr::MetadataName(array.metadata().format)), {}, {}};
+    TESSERA_ASSIGN_OR_RETURN(
+        const store::ReadResult document,
+        view_.store->Read(KeyBelow(entry.path, sealed.metadata_name),
+                          store::ByteRange::AtMost(zarr::kMaxMetadataBytes), stop_));
+    if (!document.value.has_value()) {
+      return Aborted("array ", Quoted(entry.path), ": its metadata went away while it was sealed");
+    }
+    sealed.metadata = document.value->text();
+    TESSERA_ASSIGN_OR_RETURN(sealed.chunks, HashChunks(entry, array));
+    return sealed;
+  }
+
+  // Chunks that may be absent, and are, are left out.
+  absl::StatusOr<std::vector<ledger::StoredRecord>> HashChunks(const ArrayEntry& entry,
+                                                               const zarr::Array& array) {
+    TESSERA_ASSIGN_OR_RETURN(
+        const zarr::CellRange cells,
+        zarr::CellRange::Of(Box::Whole(array.metadata().shape), array.metadata().chunk_shape));
+    std::vector<std::optional<zarr::StoredValue>> values(static_cast<size_t>(cells.size()));
+    const uint64_t most = static_cast<uint64_t>(array.codec().most_encoded_bytes());
+    TESSERA_RETURN_IF_ERROR(zarr::ForEachCell(
+        io_, entry.path, cells.size(), kPieceBytes, stop_,
+        [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) -> absl::Status {
+          TESSERA_ASSIGN_OR_RETURN(values[static_cast<size_t>(i)],
+                                   HashStored(*view_.store, array.KeyOf(cells.at(i)), most,
+                                              worker.stored.Resize(kPieceBytes), stop));
+          return absl::OkStatus();
+        }));
+    const size_t below = entry.path.empty() ? 0 : entry.path.size() + 1;
+    std::vector<ledger::StoredRecord> chunks;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!values[i].has_value()) continue;
+      const std::string key = array.KeyOf(cells.at(static_cast<int64_t>(i)));
+      chunks.push_back({key.substr(below), values[i]->size, values[i]->hash});
+      ++report_.chunks;
+      report_.bytes += static_cast<int64_t>(values[i]->size);
+    }
+    return chunks;
+  }
+
+  store::KvStore& base_;
+  IoContext& io_;
+  const std::stop_token stop_;
+  commit::View view_;
+  std::optional<ledger::TensorstoreIndex> index_;
+  SealReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<SealReport> SealCheckpoint(store::KvStore& store, IoContext& io,
+                                          std::stop_token stop) {
+  return Sealer(store, io, std::move(stop)).Run();
+}
+
+}  // namespace tessera::checkpoint

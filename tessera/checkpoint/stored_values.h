@@ -1,0 +1,53 @@
+// Stored values held against what is written down of them.
+#ifndef TESSERA_CHECKPOINT_STORED_VALUES_H_
+#define TESSERA_CHECKPOINT_STORED_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/ledger/index_file.h"
+#include "tessera/ledger/manifest.h"
+#include "tessera/store/kv_store.h"
+#include "tessera/zarr/array.h"
+
+namespace tessera::checkpoint {
+
+// The key of what lies below a path, where "" is the root.
+std::string KeyBelow(std::string_view path, std::string_view name);
+
+// Where seals lie: one for each prefix, "" for the arrays without one.
+std::string SealKey(std::string_view prefix);
+
+// The keys of all seals.
+absl::StatusOr<std::vector<std::string>> ListSeals(store::KvStore& store,
+                                                   std::stop_token stop = {});
+
+// Manifests that are there, though the index does not name them and no save is under way that would
+// have written them.  Commits leave none behind.
+absl::StatusOr<std::vector<std::string>> OrphanManifests(store::KvStore& store,
+                                                         const ledger::TensorstoreIndex& index,
+                                                         std::stop_token stop = {});
+
+// nullopt: there is no such value.  DataLoss or InvalidArgument, beginning with where it is, for
+// what is no manifest.
+absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& store,
+                                                             const std::string& key,
+                                                             std::stop_token stop = {});
+
+// Size and hash of a value, read in pieces; nullopt when there is none.  OutOfRange when it has
+// more than `most` bytes.
+absl::StatusOr<std::optional<zarr::StoredValue>> HashStored(store::KvStore& store,
+                                                            const std::string& key, uint64_t most,
+                                                            std::span<std::byte> room,
+                                                            std::stop_token stop = {});
+
+}  // namespace tessera::checkpoint
+
+#endif  // TESSERA_CHECKPOINT_STORED_VALUES_H_

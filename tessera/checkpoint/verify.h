@@ -1,0 +1,69 @@
+// Verify: whether every byte of a checkpoint is there and is what was saved.
+#ifndef TESSERA_CHECKPOINT_VERIFY_H_
+#define TESSERA_CHECKPOINT_VERIFY_H_
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/core/io_context.h"
+#include "tessera/core/json.h"
+#include "tessera/store/kv_store.h"
+
+namespace tessera::checkpoint {
+
+struct VerifyOptions {
+  // Names and sizes only: nothing is read but what lists the rest.
+  bool quick = false;
+  // Told of the bytes checked so far and of all there are to check; by one thread at a time.
+  std::function<void(int64_t done, int64_t total)> progress = nullptr;
+};
+
+// Something that is damaged, missing or not what it should be.
+struct VerifyProblem {
+  std::string key;      // of the array, with its prefix; empty: a file of the checkpoint itself
+  std::string file;     // from the checkpoint's root
+  std::string problem;  // what was found and what was expected
+  friend bool operator==(const VerifyProblem&, const VerifyProblem&) = default;
+};
+
+struct VerifyReport {
+  int64_t arrays = 0;
+  int64_t chunks = 0;
+  int64_t bytes = 0;  // stored ones that were held against the manifest, or decoded
+  // Arrays that no manifest vouches for: all that could be told is that they decode.
+  int64_t unsealed_arrays = 0;
+  int64_t absent_chunks = 0;            // that may be absent: the format says what is in them
+  std::vector<VerifyProblem> problems;  // by file
+  bool ok() const { return problems.empty(); }
+};
+
+// As `tessera verify` prints it.
+Json ToJson(const VerifyReport& report);
+
+// Looks at all prefixes, or at the arrays found where there is no index.  What is wrong with the
+// checkpoint is in the report; an error means that it could not be looked at: NotFound when there
+// is none, Unimplemented for a kind of store that is not known.
+absl::StatusOr<VerifyReport> VerifyCheckpoint(store::KvStore& store, IoContext& io,
+                                              const VerifyOptions& options = {},
+                                              std::stop_token stop = {});
+
+struct SealReport {
+  int64_t chunks = 0;
+  int64_t bytes = 0;
+  std::vector<std::string> sealed;    // prefixes, "" for arrays without one
+  std::vector<std::string> had_seal;  // those that a save of ours vouches for
+};
+
+// Writes down size and hash of everything in a checkpoint that somebody else made, so that later
+// damage is found.  Every array is decoded first: what is damaged is not sealed, and DataLoss names
+// it.  A seal that is there is replaced.  No file but the seals is touched.
+absl::StatusOr<SealReport> SealCheckpoint(store::KvStore& store, IoContext& io,
+                                          std::stop_token stop = {});
+
+}  // namespace tessera::checkpoint
+
+#endif  // TESSERA_CHECKPOINT_VERIFY_H_

@@ -1,0 +1,147 @@
+#include "tessera/ledger/json_document.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/core/json.h"
+#include "tessera/core/testing/status_matchers.h"
+
+namespace tessera::ledger {
+namespace {
+
+using ::tessera::testing::IsOk;
+using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(JsonDocumentTest, AgreesWithTheParserOfTheCoreOnWhatIsJson) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {
+           ""sv,
+           " "sv,
+           "{}"sv,
+           "[]"sv,
+           "[1,]"sv,
+           "[,]"sv,
+           "{,}"sv,
+           "{\"a\":1,}"sv,
+           "{\"a\"}"sv,
+           "{\"a\":}"sv,
+           "{1:2}"sv,
+           "[1 2]"sv,
+           "[1]]"sv,
+           "[[1]"sv,
+           "{]"sv,
+           "0"sv,
+           "-0"sv,
+           "-"sv,
+           "01"sv,
+           "1."sv,
+           ".5"sv,
+           "1.5e"sv,
+           "1.5e+7"sv,
+           "1E-2"sv,
+           "+1"sv,
+           "NaN"sv,
+           "Infinity"sv,
+           "-Infinity"sv,
+           "nul"sv,
+           "null"sv,
+           "nulll"sv,
+           "true"sv,
+           "tru"sv,
+           "false"sv,
+           "\"a"sv,
+           "\"\\u12\""sv,
+           "\"\\u12G4\""sv,
+           "\"\\u00e9\""sv,
+           "\"\\x\""sv,
+           "\"\\\""sv,
+           "\"\t\""sv,
+           "\"\x7F\""sv,
+           "\"\xFF\""sv,
+           "\"\0\""sv,
+           "\0"sv,
+           "\xEF\xBB\xBF 1"sv,
+           "\"\\/\""sv,
+           "{\"a\":1,\"a\":2}"sv,
+           "{\"a\":1,\"\\u0061\":2}"sv,
+           "[1]\n\t\r "sv,
+           "[1]\f"sv,
+       }) {
+    // The parser of the core passes over a byte order mark; none of the writers has one.
+    const bool accepted = ParseJson(text).ok() && !text.starts_with("\xEF\xBB\xBF");
+    EXPECT_EQ(JsonDocument::Scan(text).ok(), accepted) << text;
+  }
+  EXPECT_THAT(JsonDocument::Scan("1\0"sv), StatusIs(kInvalid, "bad JSON at byte 1"));
+}
+
+TEST(JsonDocumentTest, ErrorsSayWhere) {
+  EXPECT_THAT(JsonDocument::Scan("[1,}"), StatusIs(kInvalid, "bad JSON at byte 3"));
+  EXPECT_THAT(JsonDocument::Scan("[\"\xC3\"]"),
+              StatusIs(kInvalid, "bad JSON at byte 2: not UTF-8"));
+  EXPECT_THAT(JsonDocument::Scan(R"([{"a":1,"b":2,"a":3}])"),
+              StatusIs(kInvalid, "bad JSON: the key 'a' stands twice in one object"));
+  EXPECT_THAT(JsonDocument::Scan(R"([{"\ud800":1}])"),
+              StatusIs(kInvalid, "bad JSON at byte 2: half a surrogate pair in a key"));
+}
+
+TEST(JsonDocumentTest, DepthIsBounded) {
+  EXPECT_THAT(JsonDocument::Scan(std::string(128, '[') + std::string(128, ']')), IsOk());
+  EXPECT_THAT(JsonDocument::Scan(std::string(129, '[') + std::string(129, ']')),
+              StatusIs(kInvalid, "bad JSON: it nests deeper than 128"));
+  EXPECT_THAT(JsonDocument::Scan(std::string(1000000, '[')),
+              StatusIs(kInvalid, "bad JSON: it nests deeper than 128"));
+}
+
+TEST(JsonDocumentTest, TextHasItsEscapesUndone) {
+  const JsonDocument json = *JsonDocument::Scan(
+      R"(["\"\\\/\b\f\n\r\t", "\u00E9\ud83c\udf33é", "\ud800", "\udc00", "\ud800\u0041", 1])");
+  std::vector<std::optional<std::string>> texts;
+  for (const JsonValue item : json.root().items()) texts.push_back(item.Text());
+  EXPECT_THAT(texts, ElementsAre("\"\\/\b\f\n\r\t", "é\U0001F333é", std::nullopt, std::nullopt,
+                                 std::nullopt, std::nullopt));
+}
+
+TEST(JsonDocumentTest, FindsMembersByTheirText) {
+  const JsonDocument json = *JsonDocument::Scan(R"({"a": {"b": 1}, "\u0062": [2], "": 3})");
+  EXPECT_EQ(json.root().Find("b")->raw(), "[2]");
+  EXPECT_EQ(json.root().Find("")->raw(), "3");
+  EXPECT_EQ(json.root().Find("c"), std::nullopt);
+  EXPECT_EQ(json.root().Find("b")->Find("b"), std::nullopt);
+}
+
+TEST(JsonDocumentTest, ReadsNumbersOnlyWhereTheyFit) {
+  const auto integer = [](std::string_view text) {
+    const JsonDocument json = *JsonDocument::Scan(text, NanTokens::kAccept);
+    return ToInteger(json.root());
+  };
+  EXPECT_THAT(integer("-9223372036854775808"), IsOkAndHolds(INT64_MIN));
+  EXPECT_THAT(integer("9223372036854775808"), StatusIs(kInvalid, HasSubstr("does not fit")));
+  EXPECT_THAT(integer("1e3"), StatusIs(kInvalid, ": expected an integer, found 1e3"));
+  EXPECT_THAT(integer("NaN"), StatusIs(kInvalid, ": expected an integer, found NaN"));
+  EXPECT_THAT(integer("\"1\""), StatusIs(kInvalid, ": expected an integer, found string"));
+  const JsonDocument json = *JsonDocument::Scan("[NaN,-Infinity,1e999,2.5]", NanTokens::kAccept);
+  auto at = json.root().items().begin();
+  EXPECT_TRUE(std::isnan(*ToDouble(*at)));
+  EXPECT_THAT(ToDouble(*++at), IsOkAndHolds(-INFINITY));
+  EXPECT_THAT(ToDouble(*++at), StatusIs(kInvalid, ": 1e999 does not fit a float"));
+  EXPECT_THAT(ToDouble(*++at), IsOkAndHolds(2.5));
+}
+
+TEST(JsonDocumentTest, ManyMembersAreCheckedForRepeatsInNoTime) {
+  std::string text = "{\"x\":0";
+  for (int i = 0; i < 200000; ++i) text += Concat(",\"", i, "\":0");
+  EXPECT_THAT(JsonDocument::Scan(text + "}"), IsOk());
+  EXPECT_THAT(JsonDocument::Scan(text + ",\"7\":0}"),
+              StatusIs(kInvalid, "bad JSON: the key '7' stands twice in one object"));
+}
+
+}  // namespace
+}  // namespace tessera::ledger
