@@ -216,8 +216,8 @@ def main():
                 "factory collections:OrderedDict"),
                (jax.tree_util.Partial(len, 1), "custom type jax.tree_util:Partial")]
     scalars = [None, True, False, 0, 7, -1, 255, 256, 65535, 65536, -2**31, 2**31, 2**31 - 1,
-               2**63 - 1, -2**63, -129, 1.5, -0.0, float("inf"), float("nan"), 5e-324, 1j, complex(-0.0, 2.5),
-               "", "adam", "é", "\U0001F600", "x" * 255, "y" * 256]
+               2**63 - 1, -2**63, -129, 1.5, -0.0, float("inf"), float("nan"), 5e-324, 1j,
+               complex(-0.0, 2.5), "", "adam", "é", "\U0001F600", "x" * 255, "y" * 256]
     opaque = [2**63, -2**63 - 1, "\ud83d", b"ab", [1], {"a": 1}, (1, 2), {1}, len, int, 2**5000]
     document = {
         "jax": jax.__version__,
