@@ -115,7 +115,8 @@ TEST_P(EveryDamage, IsFoundByVerifyAndRefusedByLoad) {
     for (size_t size = 0; size < value.size(); size += 1 + value.size() / 40) {
       damaged(value.text().substr(0, size), Concat("cut to ", size, " bytes"));
     }
-    damaged(Concat(value.text(), "\n"), "a byte added");
+    // White space behind JSON is none.
+    if (file.key != ledger::kIndexName) damaged(Concat(value.text(), "x"), "a byte added");
     ASSERT_THAT(store->Delete(file.key), IsOk());
     if (file.key != ledger::kIndexName) {
       const auto report = VerifyCheckpoint(*store, io_);

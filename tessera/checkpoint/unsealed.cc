@@ -47,7 +47,7 @@ class ArrayCheck {
       if (absl::IsCancelled(array.status())) return array.status();
       Problem(
           KeyBelow(entry_.path, entry_.metadata_name.empty() ? ".zarray" : entry_.metadata_name),
-          array.status().message());
+          std::string(array.status().message()));
       return Findings();
     }
     CheckRecord(*array);
@@ -104,7 +104,7 @@ class ArrayCheck {
       if (absl::IsCancelled(read.status()) || absl::IsResourceExhausted(read.status())) {
         return read.status();
       }
-      Problem(key, read.status().message());
+      Problem(key, std::string(read.status().message()));
       return absl::OkStatus();
     }
     chunks_ += read->chunks;

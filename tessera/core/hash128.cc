@@ -1,6 +1,10 @@
 #include "tessera/core/hash128.h"
 
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // the widest vectors that the processor has, found at run time
+#else
 #include <xxhash.h>
+#endif
 
 #include "tessera/core/status.h"
 

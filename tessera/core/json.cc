@@ -53,6 +53,10 @@ class Guard {
 
 template <typename AnyJson>
 absl::StatusOr<AnyJson> Parse(std::string_view text) {
+  // The library takes a NUL for the end of the text, and would not see what follows.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return InvalidArgument("bad JSON at byte ", nul + 1);
+  }
   Guard guard;
   // The library reports syntax errors by exception; this is the one place that sees them.
   try {

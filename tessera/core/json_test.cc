@@ -19,6 +19,11 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
+TEST(ParseJsonTest, RefusesANulAndWhatFollowsIt) {
+  EXPECT_THAT(ParseJson(std::string_view("1\0", 2)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at byte 2")));
+}
+
 TEST(ParseJsonTest, NamesTheByteOfASyntaxError) {
   EXPECT_THAT(ParseJson("{\"a\": }"), StatusIs(kInvalid, HasSubstr("bad JSON at byte 7")));
   EXPECT_THAT(ParseJson(""), StatusIs(kInvalid, HasSubstr("bad JSON at byte")));

@@ -1,6 +1,7 @@
 #include "tessera/ledger/index_file.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <unordered_map>
 
 #include "tessera/core/status.h"
@@ -50,6 +51,14 @@ absl::Status ForEachMember(JsonValue object, Fn&& fn) {
   return absl::OkStatus();
 }
 
+// A schema's fields are known: another name is a damaged one, and what it held must not be missed.
+absl::Status ExpectOnly(JsonValue object, std::initializer_list<std::string_view> known) {
+  return ForEachMember(object, [&](const std::string& key, JsonValue) {
+    const bool found = std::find(known.begin(), known.end(), key) != known.end();
+    return found ? absl::OkStatus() : InvalidArgument(": no such field is known");
+  });
+}
+
 absl::Status ReadPrefixes(JsonValue table, TensorstoreIndex& index) {
   index.prefixes.emplace();
   return ForEachMember(table, [&](const std::string& prefix, JsonValue list) -> absl::Status {
@@ -78,6 +87,7 @@ absl::Status CheckIndexSchema(JsonValue json) {
 absl::Status ReadOwn(JsonValue json, TensorstoreIndex& index) {
   TESSERA_RETURN_IF_ERROR(ExpectKind(json, JsonKind::kObject));
   TESSERA_RETURN_IF_ERROR(CheckIndexSchema(json));
+  TESSERA_RETURN_IF_ERROR(ExpectOnly(json, {"schema", "files", "prefixes", "arrays"}));
   if (const auto files = json.Find("files")) {
     absl::StatusOr<std::vector<StoredRecord>> records = ReadStoredRows(*files);
     if (!records.ok()) return Inside(records.status(), "files");
@@ -96,8 +106,10 @@ absl::Status ReadOwn(JsonValue json, TensorstoreIndex& index) {
   return absl::OkStatus();
 }
 
-// Other programs replace a list and leave our note of it behind.
-void DropOutdatedStructures(TensorstoreIndex& index) {
+// Other programs replace a list and leave our note of it behind, whose structure then fits no more.
+// None takes a list away: a note without one has a damaged name, and its list would pass for one
+// that nobody vouches for.
+absl::Status FitNotes(TensorstoreIndex& index) {
   std::unordered_map<std::string_view, size_t> counts;
   if (index.arrays.has_value()) counts[""] = index.arrays->size();
   if (index.prefixes.has_value()) {
@@ -106,10 +118,16 @@ void DropOutdatedStructures(TensorstoreIndex& index) {
     }
   }
   for (auto& [prefix, note] : index.notes) {
+    const auto found = counts.find(prefix);
+    if (found == counts.end()) {
+      return InvalidArgument("tessera: a note of prefix ", Quoted(prefix),
+                             ", of which the index has no list");
+    }
     if (!note.structure.has_value()) continue;
-    const auto records = static_cast<int64_t>(counts[prefix]);
+    const auto records = static_cast<int64_t>(found->second);
     if (!CheckNumbering(*note.structure, records).ok()) note.structure.reset();
   }
+  return absl::OkStatus();
 }
 
 std::vector<std::string> PrefixComponents(std::string_view prefix) {
@@ -143,7 +161,7 @@ absl::StatusOr<std::vector<ArrayRecord>> ReadRecords(JsonValue list) {
 
 absl::StatusOr<PrefixNote> ReadNote(JsonValue object) {
   PrefixNote note;
-  TESSERA_RETURN_IF_ERROR(ExpectKind(object, JsonKind::kObject));
+  TESSERA_RETURN_IF_ERROR(ExpectOnly(object, {"manifest", "nbytes", "structure"}));
   if (object.Find("manifest").has_value()) {
     TESSERA_ASSIGN_OR_RETURN(note.manifest, TextField(object, "manifest"));
     const absl::Status safe = Prefixed(CheckSafeFile(note.manifest), "");
@@ -183,7 +201,7 @@ absl::StatusOr<TensorstoreIndex> ReadIndex(JsonValue root) {
     const absl::Status status = ReadOwn(*own, index);
     if (!status.ok()) return Inside(status, "tessera");
   }
-  DropOutdatedStructures(index);
+  TESSERA_RETURN_IF_ERROR(FitNotes(index));
   return index;
 }
 
