@@ -171,7 +171,8 @@ class FileStore final : public KvStore {
       if (errno == ENOENT) return absl::OkStatus();
       return ErrnoStatus(errno, "delete", Describe(key));
     }
-    return SyncDirectory(directory, Describe(key));
+    TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, Describe(key)));
+    return RemoveEmptyFolder(folder);
   }
 
   // Also what writes that did not end have left there: files under temporary names, and folders.
@@ -375,23 +376,29 @@ class FileStore final : public KvStore {
   // Flush reaches only the file system of the root.
   bool SyncsNow(const struct stat& info) const { return ToDisk() || info.st_dev != device_; }
 
-  // These and those they lie in, innermost first, as long as nothing else is in them.
-  absl::Status RemoveEmptyFolders(const std::vector<std::string>& inner) {
-    std::vector<std::string> folders;
-    for (std::string_view folder : inner) {
-      for (; !folder.empty(); folder = SplitKey(folder).first) folders.emplace_back(folder);
-    }
+  // These and those they lie in, as long as nothing else is in them.
+  absl::Status RemoveEmptyFolders(std::vector<std::string> folders) {
+    // Longer ones first, so that what lies inside another is gone before it.
     std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
       return a.size() != b.size() ? a.size() > b.size() : a < b;
     });
-    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
-    for (const std::string& folder : folders) {
+    for (const std::string& folder : folders) TESSERA_RETURN_IF_ERROR(RemoveEmptyFolder(folder));
+    return absl::OkStatus();
+  }
+
+  absl::Status RemoveEmptyFolder(std::string_view folder) {
+    while (!folder.empty()) {
       const auto [parent, name] = SplitKey(folder);
       TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
                                OpenBeneath(handle_, parent.empty() ? "." : std::string(parent),
                                            O_DIRECTORY | O_RDONLY, Describe(folder)));
       // A folder that is not empty, or a link to one, stays.
-      if (directory.valid()) unlinkat(directory.get(), std::string(name).c_str(), AT_REMOVEDIR);
+      if (directory.valid() &&
+          unlinkat(directory.get(), std::string(name).c_str(), AT_REMOVEDIR) != 0 &&
+          errno != ENOENT) {
+        break;
+      }
+      folder = parent;
     }
     return absl::OkStatus();
   }

@@ -162,6 +162,17 @@ TEST(FileStoreTest, LeftoversOfWritesAreDeletedWithTheirPrefix) {
   EXPECT_TRUE(fs::exists(folder.path() / "s/other.tessera-tmp-1-2"));
 }
 
+TEST(FileStoreTest, AFolderWhoseLastKeyIsDeletedIsGone) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("a/b/k", AsBytes("v")), IsOk());
+  ASSERT_THAT(store->Write("a/l", AsBytes("v")), IsOk());
+  ASSERT_THAT(store->Delete("a/b/k"), IsOk());
+  EXPECT_FALSE(fs::exists(folder.path() / "a/b"));
+  ASSERT_THAT(store->Delete("a/l"), IsOk());
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(FileStoreTest, AConditionalWriteDeletesWhatOneBeforeItHasLeft) {
   const TemporaryFolder folder;
   TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
