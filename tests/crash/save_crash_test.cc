@@ -272,13 +272,15 @@ TEST_P(SaveCrashTest, AWriteThatIsTornLeavesTheOldTreeOrTheNewOne) {
 }
 
 TEST_P(SaveCrashTest, APowerCutLeavesTheOldTreeOrTheNewOne) {
-  const uint64_t seeds = form_.name == "File" ? 2 : 5;
+  // Files take longer, so that each call gets one of the seeds.
+  const bool one_each = form_.name == "File";
   const States states = MakeStates();
   bool last = false;
   for (int64_t n = 0; !last && !HasFailure(); ++n) {
     ASSERT_LT(n, kMostCalls);
     // Seed 0 drops every write that was not flushed.
-    for (uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
+    for (uint64_t seed = 0; seed < 3 && !HasFailure(); ++seed) {
+      if (one_each && seed != static_cast<uint64_t>(n) % 3) continue;
       SCOPED_TRACE(Concat("call ", n, ", seed ", seed));
       const Place place = form_.make();
       Prepare(*place.store);
