@@ -1,5 +1,6 @@
 #include "tessera/store/file_store.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -33,6 +35,9 @@ constexpr int kMostByDefault = 8;
 constexpr int kMostAttempts = 100;
 
 constexpr size_t kCopyBlock = size_t{1} << 20;
+
+// Behind the mark of temporary files: one that is written under the lock of its directory.
+constexpr std::string_view kLockedMark = "locked-";
 
 // Another file, or the same one changed, gives another text.
 Generation GenerationOf(const struct stat& info) {
@@ -166,21 +171,30 @@ class FileStore final : public KvStore {
       if (errno == ENOENT) return absl::OkStatus();
       return ErrnoStatus(errno, "delete", Describe(key));
     }
-    return SyncDirectory(directory, Describe(key));
+    TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, Describe(key)));
+    return RemoveEmptyFolder(folder);
   }
 
+  // Also what writes that did not end have left there: files under temporary names, and folders.
   absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
-    TESSERA_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries, List(prefix, stop));
+    TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
     std::map<std::string, std::vector<std::string>, std::less<>> names;  // by folder
-    for (const ListEntry& entry : entries) {
-      const auto [folder, name] = SplitKey(entry.key);
-      names[std::string(folder)].emplace_back(name);
-    }
+    std::vector<std::string> folders;
+    const auto add = [&](std::string_view path, const struct stat&) {
+      const auto [folder, name] = SplitKey(path);
+      if (path.starts_with(prefix)) names[std::string(folder)].emplace_back(name);
+      return absl::OkStatus();
+    };
+    TreeScan scan(handle_, root_);
+    TESSERA_RETURN_IF_ERROR(scan.Run(std::string(SplitKey(prefix).first), add, &folders));
     for (const auto& [folder, files] : names) {
       if (stop.stop_requested()) return Cancelled(Describe(prefix), ": stopped while deleting");
       TESSERA_RETURN_IF_ERROR(DeleteFiles(folder, files));
     }
-    return RemoveEmptyFolders(entries);
+    std::erase_if(folders, [&](const std::string& folder) {
+      return !names.contains(folder) && !Concat(folder, "/").starts_with(prefix);
+    });
+    return RemoveEmptyFolders(folders);
   }
 
   absl::Status MovePrefix(std::string_view from, std::string_view to,
@@ -201,7 +215,7 @@ class FileStore final : public KvStore {
     };
     FileMove move(handle_, root_, changed, copy);
     TESSERA_RETURN_IF_ERROR(move.Run(source, target, stop));
-    return RemoveEmptyFolders({{Concat(from, "entry")}});
+    return RemoveEmptyFolders({source});
   }
 
   bool moves() const override { return true; }
@@ -277,12 +291,13 @@ class FileStore final : public KvStore {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<ValueInfo> Replace(const FileHandle& directory, const std::string& name,
-                                    Producer producer, const std::string& shown) {
-    // The name stays within what file systems take, and no two writers share one.
+  // `start` is what the name of the temporary file begins with.
+  absl::StatusOr<ValueInfo> Replace(const FileHandle& directory, const std::string& start,
+                                    const std::string& name, Producer producer,
+                                    const std::string& shown) {
+    // No two writers share a name.
     static std::atomic<uint64_t> counter{0};
-    TemporaryFile temporary(directory, Concat(name.substr(0, 180), kTemporaryMark, getpid(), "-",
-                                              counter.fetch_add(1)));
+    TemporaryFile temporary(directory, Concat(start, getpid(), "-", counter.fetch_add(1)));
     TESSERA_ASSIGN_OR_RETURN(
         const FileHandle file,
         OpenBeneath(directory, temporary.name(), O_WRONLY | O_CREAT | O_EXCL, shown));
@@ -306,9 +321,31 @@ class FileStore final : public KvStore {
     const auto [folder, name] = SplitKey(key);
     TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
                              MakeDirectories(handle_, folder, ToDisk(), Describe(key)));
-    if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
+    if (!if_generation.has_value()) {
+      // Within what file systems take as a name.
+      const std::string start = Concat(name.substr(0, 180), kTemporaryMark);
+      return Replace(directory, start, std::string(name), producer, Describe(key));
+    }
+    TESSERA_RETURN_IF_ERROR(Lock(directory, key));
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
-    return Replace(directory, std::string(name), producer, Describe(key));
+    TESSERA_RETURN_IF_ERROR(DeleteLockedLeftovers(directory, key));
+    const std::string start = Concat(kTemporaryMark, kLockedMark);
+    return Replace(directory, start, std::string(name), producer, Describe(key));
+  }
+
+  // Only who holds the lock of a directory writes files of such names, so that those that are there
+  // are of processes that were killed.
+  absl::Status DeleteLockedLeftovers(const FileHandle& directory, std::string_view key) {
+    const int descriptor = openat(directory.get(), ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return ErrnoStatus(errno, "list the directory of", Describe(key));
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(descriptor), closedir);
+    if (stream == nullptr) return ErrnoStatus(errno, "list the directory of", Describe(key));
+    const std::string start = Concat(kTemporaryMark, kLockedMark);
+    while (const dirent* entry = readdir(stream.get())) {
+      const std::string_view name = entry->d_name;
+      if (name.starts_with(start)) unlinkat(directory.get(), entry->d_name, 0);
+    }
+    return absl::OkStatus();
   }
 
   // One sync for all of them.
@@ -342,26 +379,29 @@ class FileStore final : public KvStore {
   // Flush reaches only the file system of the root.
   bool SyncsNow(const struct stat& info) const { return ToDisk() || info.st_dev != device_; }
 
-  // The folders of deleted keys, innermost first, as long as nothing else is in them.
-  absl::Status RemoveEmptyFolders(const std::vector<ListEntry>& entries) {
-    std::vector<std::string> folders;
-    for (const ListEntry& entry : entries) {
-      for (auto folder = SplitKey(entry.key).first; !folder.empty();
-           folder = SplitKey(folder).first) {
-        folders.emplace_back(folder);
-      }
-    }
+  // These and those they lie in, as long as nothing else is in them.
+  absl::Status RemoveEmptyFolders(std::vector<std::string> folders) {
+    // Longer ones first, so that what lies inside another is gone before it.
     std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
       return a.size() != b.size() ? a.size() > b.size() : a < b;
     });
-    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
-    for (const std::string& folder : folders) {
+    for (const std::string& folder : folders) TESSERA_RETURN_IF_ERROR(RemoveEmptyFolder(folder));
+    return absl::OkStatus();
+  }
+
+  absl::Status RemoveEmptyFolder(std::string_view folder) {
+    while (!folder.empty()) {
       const auto [parent, name] = SplitKey(folder);
       TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
                                OpenBeneath(handle_, parent.empty() ? "." : std::string(parent),
                                            O_DIRECTORY | O_RDONLY, Describe(folder)));
       // A folder that is not empty, or a link to one, stays.
-      if (directory.valid()) unlinkat(directory.get(), std::string(name).c_str(), AT_REMOVEDIR);
+      if (directory.valid() &&
+          unlinkat(directory.get(), std::string(name).c_str(), AT_REMOVEDIR) != 0 &&
+          errno != ENOENT) {
+        break;
+      }
+      folder = parent;
     }
     return absl::OkStatus();
   }

@@ -151,6 +151,38 @@ TEST(FileStoreTest, LeftoversOfAWriteAreNotListed) {
   EXPECT_THAT(store->List(""), IsOkAndHolds(IsEmpty()));
 }
 
+TEST(FileStoreTest, LeftoversOfWritesAreDeletedWithTheirPrefix) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  fs::create_directories(folder.path() / "s/id/model/empty");
+  std::ofstream(folder.path() / "s/id/model/k.tessera-tmp-1-2") << "half";
+  std::ofstream(folder.path() / "s/other.tessera-tmp-1-2") << "half";
+  ASSERT_THAT(store->DeletePrefix("s/id/"), IsOk());
+  EXPECT_FALSE(fs::exists(folder.path() / "s/id"));
+  EXPECT_TRUE(fs::exists(folder.path() / "s/other.tessera-tmp-1-2"));
+}
+
+TEST(FileStoreTest, AFolderWhoseLastKeyIsDeletedIsGone) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("a/b/k", AsBytes("v")), IsOk());
+  ASSERT_THAT(store->Write("a/l", AsBytes("v")), IsOk());
+  ASSERT_THAT(store->Delete("a/b/k"), IsOk());
+  EXPECT_FALSE(fs::exists(folder.path() / "a/b"));
+  ASSERT_THAT(store->Delete("a/l"), IsOk());
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(FileStoreTest, AConditionalWriteDeletesWhatOneBeforeItHasLeft) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  std::ofstream(folder.path() / ".tessera-tmp-locked-1-2") << "half";
+  std::ofstream(folder.path() / "k.tessera-tmp-1-2") << "of a writer that may live";
+  ASSERT_THAT(store->Write("k", AsBytes("v"), Generation::Missing()), IsOk());
+  EXPECT_FALSE(fs::exists(folder.path() / ".tessera-tmp-locked-1-2"));
+  EXPECT_TRUE(fs::exists(folder.path() / "k.tessera-tmp-1-2"));
+}
+
 TEST(FileStoreTest, APipeDoesNotBlock) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);

@@ -20,18 +20,20 @@
 
 namespace tessera::store {
 
-// Calls visit(path below the start, file information) for every regular file below a directory.
-// Links are not followed, so what is listed lies where its path says.
+// Calls visit(path below the root, file information) for every regular file below a directory, and
+// names the directories below it where asked to.  Links are not followed, so what is listed lies
+// where its path says.
 class TreeScan {
  public:
   TreeScan(const FileHandle& root, std::string shown) : root_(root), shown_(std::move(shown)) {}
 
   template <typename Visit>
-  absl::Status Run(std::string start, Visit visit) {
+  absl::Status Run(std::string start, Visit visit, std::vector<std::string>* folders = nullptr) {
     std::vector<std::string> pending = {std::move(start)};
     while (!pending.empty()) {
       const std::string path = std::move(pending.back());
       pending.pop_back();
+      if (folders != nullptr) folders->push_back(path);
       TESSERA_RETURN_IF_ERROR(Scan(path, pending, visit));
     }
     return absl::OkStatus();
