@@ -259,6 +259,28 @@ class CheckpointPeersTest(unittest.TestCase):
             unsealed = len(arrays_of(theirs)) + len(arrays_of(bare))
             self.assertEqual(report["unsealed_arrays"], unsealed)
 
+    def test_what_eformer_writes_over_a_prefix_of_ours_must_be_sealed_again(self):
+        trees = RandomTrees(110)
+        first, second = ({"w": trees.array("float32", [8, 4]), "b": [trees.array("int8", [4])]}
+                         for _ in range(2))
+        for change in ("values", "keys"):
+            folder = self.peer.folder()
+            self.peer.save(folder, first, prefix="model")
+            self.peer.save(folder, first, prefix="opt")
+            if change == "keys":
+                second["more"] = trees.array("bool", [3])
+            one = jax.device_put(second, jax.devices()[0])
+            tree_serialize_leaves(str(folder), one, prefix="model")
+            self.peer.refuses("DATA_LOSS", "seal", do="load", dir=folder, prefix="model",
+                              out=str(self.peer.folder()))
+            self.assertFalse(self.peer.run(do="verify", dir=folder)["ok"])
+            self.assertIn("model", self.peer.run(do="seal", dir=folder)["sealed"])
+            loaded, _, result = self.peer.load(folder, prefix="model")
+            self.assert_same(loaded, second if change == "values" else nested(second), folder)
+            self.assertEqual(result["integrity"], "seal")
+            self.assertTrue(self.peer.run(do="verify", dir=folder)["ok"])
+            self.assert_same(self.peer.load(folder, prefix="opt")[0], first, folder)
+
 
 if __name__ == "__main__":
     unittest.main()
