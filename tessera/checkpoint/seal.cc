@@ -87,8 +87,11 @@ class Sealer {
         return absl::OkStatus();
       }
     }
-    TESSERA_ASSIGN_OR_RETURN(Entries entries, EntriesOfIndex(*index_, prefix, false));
-    list.arrays = std::move(entries.arrays);
+    auto listed = EntriesOfIndex(*index_, prefix, false);
+    if (!listed.ok()) {
+      return Prefixed(listed.status(), view_.store->Describe(ledger::kIndexName));
+    }
+    list.arrays = std::move(listed->arrays);
     lists.push_back(std::move(list));
     return absl::OkStatus();
   }

@@ -1,5 +1,6 @@
 #include "tessera/commit/recover.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -82,12 +83,7 @@ class Sweep {
     TESSERA_RETURN_IF_ERROR(store_.DeletePrefix(DataFolder(save.id), stop_));
     const std::string prefix = save.record.has_value() ? save.record->prefix : "";
     TESSERA_ASSIGN_OR_RETURN(const IndexFacts facts, ReadIndexFacts(store_, prefix, stop_));
-    TESSERA_ASSIGN_OR_RETURN(const auto own_files, store_.List(OwnFileStart(save.id), stop_));
-    for (const store::ListEntry& entry : own_files) {
-      const bool named =
-          facts.own_manifest == entry.key || facts.other_manifests.contains(entry.key);
-      if (!named) TESSERA_RETURN_IF_ERROR(store_.Delete(entry.key, std::nullopt, stop_));
-    }
+    TESSERA_RETURN_IF_ERROR(DeleteOwnFiles(save.id, facts));
     if (!save.record.has_value() || save.record->placement == Placement::kStaged) {
       return absl::OkStatus();
     }
@@ -95,6 +91,21 @@ class Sweep {
       const bool taken = facts.own.Meeting(path).has_value() ||
                          facts.others.Meeting(path).has_value() || alive.Meeting(path).has_value();
       if (!taken) TESSERA_RETURN_IF_ERROR(store_.DeletePrefix(Concat(path, "/"), stop_));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status DeleteOwnFiles(const std::string& id, const IndexFacts& facts) {
+    TESSERA_ASSIGN_OR_RETURN(const auto own_files, store_.List(OwnFileStart(id), stop_));
+    const auto named = [&](const store::ListEntry& entry) {
+      return facts.own_manifest == entry.key || facts.other_manifests.contains(entry.key);
+    };
+    // With what a write of one that did not end has left, which is not listed.
+    if (std::none_of(own_files.begin(), own_files.end(), named)) {
+      return store_.DeletePrefix(OwnFileStart(id), stop_);
+    }
+    for (const store::ListEntry& entry : own_files) {
+      if (!named(entry)) TESSERA_RETURN_IF_ERROR(store_.Delete(entry.key, std::nullopt, stop_));
     }
     return absl::OkStatus();
   }

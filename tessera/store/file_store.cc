@@ -168,7 +168,8 @@ class FileStore final : public KvStore {
     if (if_generation.has_value()) TESSERA_RETURN_IF_ERROR(Lock(directory, key));
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
     if (unlinkat(directory.get(), std::string(name).c_str(), 0) != 0) {
-      if (errno == ENOENT) return absl::OkStatus();
+      // A folder is no value, so that there is none to delete.
+      if (errno == ENOENT || errno == EISDIR) return absl::OkStatus();
       return ErrnoStatus(errno, "delete", Describe(key));
     }
     TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, Describe(key)));

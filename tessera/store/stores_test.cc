@@ -173,6 +173,16 @@ TEST(FileStoreTest, AFolderWhoseLastKeyIsDeletedIsGone) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+TEST(FileStoreTest, AFolderIsNoValueToDelete) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("a/b", AsBytes("v")), IsOk());
+  EXPECT_THAT(store->Delete("a"), IsOk());
+  EXPECT_THAT(store->Delete("a/b/c"), IsOk());
+  EXPECT_THAT(store->DeletePrefix("a/b/"), IsOk());
+  EXPECT_THAT(store->List(""), IsOkAndHolds(ElementsAre(ListEntry{"a/b", 1})));
+}
+
 TEST(FileStoreTest, AConditionalWriteDeletesWhatOneBeforeItHasLeft) {
   const TemporaryFolder folder;
   TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));

@@ -122,6 +122,7 @@ std::vector<Scenario> Scenarios() {
        false,
        {{"model", Model(), "1"}, {"tx", Optimizer(), "1"}},
        {"model", OtherModel(), "2"}},
+      {"OverwriteBack", false, {{"model", OtherModel(), "1"}}, {"model", Model(), "2"}},
       {"Foreign", true, {}, {"model", OtherModel(), "2"}},
   };
 }
