@@ -7,6 +7,7 @@ tells how its jobs write them down.
 import itertools
 import json
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -162,7 +163,9 @@ class Peer:
     """The program of checkpoint_peer.cc and a folder for all that a test writes."""
 
     def __init__(self, program, test):
-        keep = tempfile.TemporaryDirectory()
+        # JAX syncs every file, which a drive takes its time for; these few megabytes fit in memory.
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        keep = tempfile.TemporaryDirectory(dir=memory)
         test.addCleanup(keep.cleanup)
         self.program, self.test, self.root = program, test, pathlib.Path(keep.name)
         self.names = itertools.count()
