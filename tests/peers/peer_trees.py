@@ -7,6 +7,7 @@ tells how its jobs write them down.
 import itertools
 import json
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -57,7 +58,8 @@ class RandomTrees:
         """Any bits that are a value; a third of the elements, or all of them, zero."""
         name = name or next(self.dtypes)
         if shape is None:
-            shape = [self.pick([1, 2, 3, 4, 8, 8, 16, 24]) for _ in range(self.pick([0, 1, 2, 2, 3]))]
+            rank = self.pick([0, 1, 2, 2, 3])
+            shape = [self.pick([1, 2, 3, 4, 8, 8, 16, 24]) for _ in range(rank)]
             if shape and self.random.random() < 0.04:
                 shape[-1] = 0
         dtype = dtype_of(name)
@@ -67,7 +69,8 @@ class RandomTrees:
         return data.view(dtype).reshape(shape)
 
     def scalar(self):
-        return self.pick([True, False, 0, -7, 2**53 + 1, 0.1, -0.0, 1e300, "", "text", "ä\n\"", 1 - 2j])
+        return self.pick([True, False, 0, -7, 2**53 + 1, 0.1, -0.0, 1e300, "", "text", "ä\n\"",
+                          1 - 2j])
 
     def tree(self, depth=3, values=True):
         """With lists, tuples, None and plain values, or a dict of dicts and arrays."""
@@ -160,7 +163,9 @@ class Peer:
     """The program of checkpoint_peer.cc and a folder for all that a test writes."""
 
     def __init__(self, program, test):
-        keep = tempfile.TemporaryDirectory()
+        # JAX syncs every file, which a drive takes its time for; these few megabytes fit in memory.
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        keep = tempfile.TemporaryDirectory(dir=memory)
         test.addCleanup(keep.cleanup)
         self.program, self.test, self.root = program, test, pathlib.Path(keep.name)
         self.names = itertools.count()
@@ -201,7 +206,8 @@ class Peer:
         if tree is None:
             return None
         if isinstance(tree, dict):
-            return {"dict": [[key, self.to_json(child, specs, data)] for key, child in tree.items()]}
+            items = tree.items()
+            return {"dict": [[key, self.to_json(child, specs, data)] for key, child in items]}
         if isinstance(tree, (list, tuple)):
             return {type(tree).__name__: [self.to_json(child, specs, data) for child in tree]}
         if isinstance(tree, complex):
@@ -227,7 +233,8 @@ class Peer:
         if kind == "dict":
             return {name: self.from_json(child, specs, (*key, str(name))) for name, child in body}
         if kind in ("list", "tuple"):
-            children = [self.from_json(child, specs, (*key, str(i))) for i, child in enumerate(body)]
+            children = [self.from_json(child, specs, (*key, str(i)))
+                        for i, child in enumerate(body)]
             return children if kind == "list" else tuple(children)
         if kind == "array":
             specs[key] = body["spec"]
