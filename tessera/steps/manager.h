@@ -40,7 +40,7 @@ struct ManagerResources {
   IoContext* io = nullptr;               // nullptr: one of the manager's own
   device::Platform* platform = nullptr;  // nullptr: the host can look at all arrays
   comm::Comm* comm = nullptr;            // as SaverResources::comm
-  WallClock clock = nullptr;             // nullptr: the system's
+  WallClock clock = nullptr;             // thread-safe; nullptr: the system's
 };
 
 struct TreeSaveOptions {
