@@ -65,7 +65,11 @@ class Sealer {
       report_.had_seal.push_back(prefix);
       return absl::OkStatus();
     }
-    TESSERA_ASSIGN_OR_RETURN(Entries entries, EntriesOfIndex(*index_, prefix, false));
+    auto listed = EntriesOfIndex(*index_, prefix, false);
+    if (!listed.ok()) {
+      return Prefixed(listed.status(), view_.store->Describe(ledger::kIndexName));
+    }
+    Entries entries = *std::move(listed);
     lists.push_back({prefix, std::move(entries.arrays)});
     return absl::OkStatus();
   }

@@ -42,8 +42,9 @@ class TreeScan {
  private:
   template <typename Visit>
   absl::Status Scan(const std::string& path, std::vector<std::string>& pending, Visit& visit) {
-    TESSERA_ASSIGN_OR_RETURN(FileHandle handle, OpenBeneath(root_, path.empty() ? "." : path,
-                                                            O_DIRECTORY | O_RDONLY, shown_));
+    TESSERA_ASSIGN_OR_RETURN(FileHandle handle,
+                             OpenBeneath(root_, path.empty() ? "." : path, O_DIRECTORY | O_RDONLY,
+                                         path.empty() ? shown_ : Concat(shown_, "/", path)));
     if (!handle.valid()) return absl::OkStatus();
     // The stream takes a descriptor of its own.
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(dup(handle.get())), closedir);
