@@ -23,6 +23,7 @@ namespace {
 using ::tessera::array::testing::HostIota;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -163,6 +164,59 @@ TEST_F(Damage, IsNotSealed) {
   ASSERT_THAT(store->Delete("model/w/0.0"), IsOk());
   EXPECT_THAT(SealCheckpoint(*store, io_),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no fill value")));
+}
+
+TEST_F(Damage, IsSealedOnlyWhereAnotherProgramSavedOverUs) {
+  const StorePtr store = SavedByUs();
+  // What a program does that saves other values of the same tree, by our own metadata.
+  const zarr::Array array = zarr::Array::Open(*store, "model/w").value();
+  const Dims shape = array.metadata().shape;
+  const std::vector<int32_t> values(static_cast<size_t>(*NumElements(shape)), 7);
+  const auto bytes = reinterpret_cast<const std::byte*>(values.data());
+  ASSERT_THAT(array.Write(Box::Whole(shape), RowMajorView(bytes, shape, 4), io_), IsOk());
+  EXPECT_THAT(TryLoad(*store, "model"),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("model/w/"), HasSubstr("seal it again"))));
+  EXPECT_FALSE(VerifyCheckpoint(*store, io_)->ok());
+
+  TESSERA_ASSERT_OK_AND_ASSIGN(const SealReport first, SealCheckpoint(*store, io_));
+  EXPECT_THAT(first.sealed, ElementsAre("model"));
+  EXPECT_THAT(first.replaced, ElementsAre("model"));
+  EXPECT_THAT(first.had_seal, ElementsAre("tx"));
+  EXPECT_THAT(TryLoad(*store, "model"), IsOk());
+  EXPECT_EQ(Checkpoint::Open(*store, io_, {.prefix = "model"})->integrity(), Integrity::kSeal);
+  EXPECT_THAT(VerifyCheckpoint(*store, io_)->problems, IsEmpty());
+  // A seal that holds is left alone.
+  TESSERA_ASSERT_OK_AND_ASSIGN(const SealReport again, SealCheckpoint(*store, io_));
+  EXPECT_THAT(again.sealed, IsEmpty());
+
+  // Later damage is found as ever, and a new save of ours ends the seal.
+  const Bytes seal = store->Read(".tessera/seals/model.json")->value.value();
+  Write(*store, ".tessera/seals/model.json", seal.text().substr(0, seal.size() - 1));
+  EXPECT_THAT(TryLoad(*store, "model"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("seals")));
+  Write(*store, ".tessera/seals/model.json", seal.text());
+  EXPECT_THAT(Save(Small()).To(store).Prefix("model").Codec(JaxCodec()).ChunkBytes(16).Run(),
+              IsOk());
+  EXPECT_THAT(TryLoad(*store, "model"), IsOk());
+  EXPECT_EQ(Checkpoint::Open(*store, io_, {.prefix = "model"})->integrity(), Integrity::kManifest);
+  EXPECT_THAT(VerifyCheckpoint(*store, io_)->problems, IsEmpty());
+}
+
+TEST_F(Damage, OfTheListThatAnotherProgramReplacedIsSealedWithItsNewArrays) {
+  const StorePtr store = SavedByUs();
+  const ShapeDtype about{{3}, DType::kInt32};
+  const auto array = zarr::Array::Create(*store, "model/new", zarr::JaxMetadata(about, Dims{3}));
+  ASSERT_THAT(array->Write(Box::Whole(about.shape), HostIota({3}).view(), io_), IsOk());
+  std::string index(store->Read(ledger::kIndexName)->value->text());
+  const size_t list = index.find("\"model\": [") + 10;
+  index.insert(list, R"({"path": "model/new", "shape": [3], "dtype": "int32"},)");
+  Write(*store, std::string(ledger::kIndexName), index);
+  EXPECT_THAT(TryLoad(*store, "model"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("seal it again")));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const SealReport sealed, SealCheckpoint(*store, io_));
+  EXPECT_THAT(sealed.replaced, ElementsAre("model"));
+  EXPECT_THAT(TryLoad(*store, "model"), IsOk());
+  EXPECT_THAT(VerifyCheckpoint(*store, io_)->problems, IsEmpty());
 }
 
 TEST_F(Damage, WithoutAManifestIsFoundWhereItDoesNotDecode) {

@@ -6,6 +6,7 @@
 #include "tessera/checkpoint/load_result.h"
 #include "tessera/checkpoint/load_run.h"
 #include "tessera/checkpoint/load_shared.h"
+#include "tessera/checkpoint/stored_values.h"
 #include "tessera/core/log.h"
 #include "tessera/core/status.h"
 
@@ -23,11 +24,14 @@ LoadFacts FactsOf(const LoadContext& context) {
   return facts;
 }
 
-// Data that is gone may have been replaced, which the caller can do something about.
+// Data that is gone or changed may have been replaced, which the caller can do something about.
 absl::Status Explained(const absl::Status& status, const LoadJob& job) {
   if (!absl::IsNotFound(status) && !absl::IsDataLoss(status)) return status;
   const absl::Status unchanged = job.checkpoint.CheckUnchanged(job.stop);
-  if (!absl::IsAborted(unchanged)) return status;
+  if (!absl::IsAborted(unchanged)) {
+    if (absl::IsNotFound(status) || job.checkpoint.integrity() == Integrity::kNone) return status;
+    return DataLoss(std::string(status.message()), "; ", kDamagedOrReplaced);
+  }
   return Aborted(std::string(unchanged.message()), ": ", std::string(status.message()));
 }
 

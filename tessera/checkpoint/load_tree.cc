@@ -25,14 +25,20 @@ absl::StatusOr<std::unique_ptr<device::Platform>> PlatformFor(
   return device::MakeHostPlatform(options);
 }
 
-absl::StatusOr<LoadResult> LoadWith(std::string_view location, const LoadSettings& settings,
+// Calls `load` with what was lent, or with what is made in its place.
+template <typename Fn>
+absl::StatusOr<LoadResult> WithIo(const LoadSettings& settings, Fn load) {
+  if (settings.lent.io != nullptr) return load(*settings.lent.io);
+  IoContext io;
+  return load(io);
+}
+
+absl::StatusOr<LoadResult> LoadWith(const Checkpoint& checkpoint, const LoadSettings& settings,
                                     IoContext& io, std::stop_token stop) {
   std::unique_ptr<device::Platform> own;
   if (settings.lent.platform == nullptr) {
     TESSERA_ASSIGN_OR_RETURN(own, PlatformFor(settings.request.mesh));
   }
-  TESSERA_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
-                           Checkpoint::OpenAt(location, io, settings.open, stop));
   const LoadContext context{io, own != nullptr ? *own : *settings.lent.platform,
                             settings.lent.comm};
   return LoadCheckpoint(checkpoint, settings.request, context, settings.options, std::move(stop));
@@ -42,11 +48,16 @@ absl::StatusOr<LoadResult> LoadWith(std::string_view location, const LoadSetting
 
 absl::StatusOr<LoadResult> LoadFrom(std::string_view location, const LoadSettings& settings,
                                     std::stop_token stop) {
-  if (settings.lent.io != nullptr) {
-    return LoadWith(location, settings, *settings.lent.io, std::move(stop));
-  }
-  IoContext io;
-  return LoadWith(location, settings, io, std::move(stop));
+  return WithIo(settings, [&](IoContext& io) -> absl::StatusOr<LoadResult> {
+    TESSERA_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+                             Checkpoint::OpenAt(location, io, settings.open, stop));
+    return LoadWith(checkpoint, settings, io, stop);
+  });
+}
+
+absl::StatusOr<LoadResult> LoadOpened(const Checkpoint& checkpoint, const LoadSettings& settings,
+                                      std::stop_token stop) {
+  return WithIo(settings, [&](IoContext& io) { return LoadWith(checkpoint, settings, io, stop); });
 }
 
 absl::StatusOr<array::ValueTree> TreeDeserializeLeaves(std::string_view directory,

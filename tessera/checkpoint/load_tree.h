@@ -42,6 +42,10 @@ struct LoadSettings {
 absl::StatusOr<LoadResult> LoadFrom(std::string_view location, const LoadSettings& settings,
                                     std::stop_token stop = {});
 
+// The same of a checkpoint that is open; settings.open means nothing.
+absl::StatusOr<LoadResult> LoadOpened(const Checkpoint& checkpoint, const LoadSettings& settings,
+                                      std::stop_token stop = {});
+
 struct TreeDeserializeOptions {
   std::string prefix = {};
   std::optional<std::vector<mesh::PartitionRule>> partition_rules = {};

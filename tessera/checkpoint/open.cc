@@ -152,21 +152,22 @@ class Opener {
   }
 
   absl::Status UseNote(const std::string& prefix, const ledger::PrefixNote& note) {
-    const std::string where = data_->view->Describe(note.manifest);
     if (!note.manifest.starts_with(commit::kOwnFolder)) {
       return InvalidArgument(data_->view->Describe(ledger::kIndexName), ": the manifest ",
                              Quoted(note.manifest), " does not lie in ", commit::kOwnFolder);
     }
-    TESSERA_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*data_->view, note.manifest, stop_));
-    if (!manifest.has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(Vouching vouching,
+                             FindVouching(*data_->view, prefix, note.manifest, stop_));
+    const std::string where = data_->view->Describe(vouching.key);
+    if (!vouching.manifest.has_value()) {
       return DataLoss(where, ": the manifest that the index names is missing");
     }
-    if (manifest->prefix != prefix) {
-      return DataLoss(where, ": it is the manifest of prefix ", Quoted(manifest->prefix),
+    if (vouching.manifest->prefix != prefix) {
+      return DataLoss(where, ": it is the manifest of prefix ", Quoted(vouching.manifest->prefix),
                       ", expected ", Quoted(prefix));
     }
-    TESSERA_RETURN_IF_ERROR(CheckDigest(*manifest, note.manifest));
-    Use(*std::move(manifest), Integrity::kManifest);
+    TESSERA_RETURN_IF_ERROR(CheckDigest(*vouching.manifest, vouching.key));
+    Use(*std::move(vouching.manifest), vouching.is_seal ? Integrity::kSeal : Integrity::kManifest);
     return absl::OkStatus();
   }
 
@@ -176,8 +177,7 @@ class Opener {
       return absl::OkStatus();
     }
     return DataLoss(data_->view->Describe(key), ": the index is not the one that this manifest of ",
-                    "prefix ", Quoted(manifest.prefix), " belongs to; another program changed it, ",
-                    "or it is damaged");
+                    "prefix ", Quoted(manifest.prefix), " belongs to; ", kDamagedOrReplaced);
   }
 
   void Use(ledger::Manifest manifest, Integrity integrity) {
@@ -217,7 +217,7 @@ class Opener {
     if (!entry.record.has_value() && IsGroup(document)) return absl::OkStatus();
     if (array.manifest != nullptr && array.manifest->metadata != document.text.text()) {
       return DataLoss("array ", Quoted(entry.path), ": ", data_->view->Describe(document.key),
-                      " is not what the manifest says");
+                      " is not what the manifest says; ", kDamagedOrReplaced);
     }
     auto metadata = cache_.Parse(document.format, document.text.text());
     if (!metadata.ok()) {

@@ -25,18 +25,35 @@ Saver::~Saver() {
 absl::StatusOr<Future<SaveReport>> Saver::Start(
     absl::StatusOr<std::shared_ptr<store::KvStore>> store, const array::ValueTree& tree,
     const SaveOptions& options) {
-  TESSERA_RETURN_IF_ERROR(MakeRoom(options));
-  TESSERA_ASSIGN_OR_RETURN(std::unique_ptr<SaveJob> job, Prepare(std::move(store), tree, options));
-  Future<SaveReport> future = job->promise.future();
+  const SavePart part{&tree, options};
+  TESSERA_ASSIGN_OR_RETURN(const auto futures, StartAll(std::move(store), {&part, 1}));
+  return futures.front();
+}
+
+absl::StatusOr<std::vector<Future<SaveReport>>> Saver::StartAll(
+    const absl::StatusOr<std::shared_ptr<store::KvStore>>& store, std::span<const SavePart> parts) {
+  if (parts.empty()) return InvalidArgument("there is no tree to save");
+  TESSERA_RETURN_IF_ERROR(MakeRoom(parts.front().options));
+  std::vector<std::unique_ptr<SaveJob>> jobs;
+  std::vector<Future<SaveReport>> futures;
+  for (const SavePart& part : parts) {
+    TESSERA_ASSIGN_OR_RETURN(std::unique_ptr<SaveJob> job,
+                             Prepare(store, *part.tree, part.options));
+    futures.push_back(job->promise.future());
+    jobs.push_back(std::move(job));
+  }
   {
     MutexLock lock(mutex_);
     busy_ = true;
   }
-  job->report.blocked_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - job->started).count();
-  background_ = std::thread([this](std::unique_ptr<SaveJob> work) { RunJob(std::move(work)); },
-                            std::move(job));
-  return future;
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& job : jobs) {
+    job->report.blocked_seconds = std::chrono::duration<double>(now - job->started).count();
+  }
+  background_ =
+      std::thread([this](std::vector<std::unique_ptr<SaveJob>> work) { RunJobs(std::move(work)); },
+                  std::move(jobs));
+  return futures;
 }
 
 absl::Status Saver::WaitUntilFinished() {
@@ -81,17 +98,23 @@ absl::StatusOr<std::unique_ptr<SaveJob>> Saver::Prepare(
   return job;
 }
 
-void Saver::RunJob(std::unique_ptr<SaveJob> job) {
-  absl::StatusOr<SaveReport> result = Finish(*job);
-  Promise<SaveReport> promise = std::move(job->promise);
-  // Gives back memory, and abandons the transaction unless it was committed.
-  job.reset();
+void Saver::RunJobs(std::vector<std::unique_ptr<SaveJob>> jobs) {
+  absl::Status status;
+  std::vector<std::pair<Promise<SaveReport>, absl::StatusOr<SaveReport>>> results;
+  for (std::unique_ptr<SaveJob>& job : jobs) {
+    absl::StatusOr<SaveReport> result =
+        status.ok() ? Finish(*job) : absl::StatusOr<SaveReport>(status);
+    status = result.status();
+    results.emplace_back(std::move(job->promise), std::move(result));
+    // Gives back memory, and abandons the transaction unless it was committed.
+    job.reset();
+  }
   {
     MutexLock lock(mutex_);
-    untold_ = result.status();
+    untold_ = status;
     busy_ = false;
   }
-  promise.Set(std::move(result));
+  for (auto& [promise, result] : results) promise.Set(std::move(result));
 }
 
 }  // namespace tessera::checkpoint

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,6 +39,12 @@ struct SaverResources {
 
 struct SaveJob;
 
+// A tree that is saved together with others.
+struct SavePart {
+  const array::ValueTree* tree = nullptr;  // lives as long as the call
+  SaveOptions options = {};
+};
+
 // Used by one thread at a time; busy() by any.  With several ranks every call is collective: all
 // make the same calls in the same order, with the same tree structure and plan options.
 //
@@ -63,6 +71,14 @@ class Saver {
                                            const array::ValueTree& tree,
                                            const SaveOptions& options = {});
 
+  // Trees of different prefixes, one after the other: returns when all are snapshotted.  Each is
+  // committed by itself, and its callback is called before the next one is written.  After the
+  // first that fails no other is written, and their futures have its error.  if_busy is that of the
+  // first part.
+  absl::StatusOr<std::vector<Future<SaveReport>>> StartAll(
+      const absl::StatusOr<std::shared_ptr<store::KvStore>>& store,
+      std::span<const SavePart> parts);
+
   // Returns when no save runs: with the error of the last one, unless it was returned before.
   absl::Status WaitUntilFinished();
 
@@ -73,7 +89,7 @@ class Saver {
   absl::StatusOr<std::unique_ptr<SaveJob>> Prepare(
       absl::StatusOr<std::shared_ptr<store::KvStore>> store, const array::ValueTree& tree,
       const SaveOptions& options);
-  void RunJob(std::unique_ptr<SaveJob> job);
+  void RunJobs(std::vector<std::unique_ptr<SaveJob>> jobs);
 
   std::unique_ptr<IoContext> own_io_;
   std::unique_ptr<comm::Comm> own_comm_;

@@ -169,6 +169,47 @@ TEST(SaverTest, AnotherPrefixIsKept) {
   for (const char* prefix : {"model", "tx", ""}) CheckedManifest(*store, prefix);
 }
 
+TEST(SaverTest, SeveralTreesAreTakenAtOnceAndCommittedInOrder) {
+  const Gate gate;
+  std::vector<std::string> committed;
+  const auto note = [&](const SaveReport& report) {
+    committed.push_back(report.prefix);
+    return absl::OkStatus();
+  };
+  const Tree model = Tree::MakeDict({{"w", HostIota({4})}});
+  const Tree tx = Tree::MakeDict({{"m", HostIota({5})}});
+  SavePart parts[] = {{&model, WithPrefix("model")}, {&tx, WithPrefix("tx")}};
+  for (SavePart& part : parts) part.options.commit_callback = note;
+  Saver saver;
+  // Nothing could be written yet, so the first did not have to end before the second was taken.
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto futures, saver.StartAll(StorePtr(gate.store), parts));
+  ASSERT_THAT(futures, SizeIs(2));
+  EXPECT_TRUE(saver.busy());
+  gate.store->Open();
+  EXPECT_THAT(saver.WaitUntilFinished(), IsOk());
+  EXPECT_THAT(committed, ElementsAre("model", "tx"));
+  EXPECT_EQ(ReadInts(*gate.memory, "model/w"), Iota(4));
+  EXPECT_EQ(ReadInts(*gate.memory, "tx/m"), Iota(5));
+  EXPECT_THAT(saver.StartAll(StorePtr(gate.store), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "there is no tree to save"));
+}
+
+TEST(SaverTest, AfterOneThatFailsNoOtherTreeIsWritten) {
+  const StorePtr store = Memory();
+  const Tree tree = Tree::MakeDict({{"w", HostIota({4})}});
+  SavePart parts[] = {{&tree, WithPrefix("model")}, {&tree, WithPrefix("tx")}};
+  parts[0].options.commit_callback = [](const SaveReport&) { return Unavailable("no"); };
+  Saver saver;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto futures, saver.StartAll(store, parts));
+  for (const auto& future : futures) {
+    EXPECT_THAT(future.Wait(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("failed: no")));
+  }
+  EXPECT_THAT(saver.WaitUntilFinished(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("failed: no")));
+  EXPECT_THAT(*store->List("tx/"), IsEmpty());
+  EXPECT_THAT(*store->List(".tessera/saves/"), IsEmpty());
+}
+
 TEST(SaverTest, ASecondSaveReplacesTheFirstAsAWhole) {
   const StorePtr store = Memory();
   Saver saver;

@@ -1,6 +1,7 @@
 // SealCheckpoint: a manifest for what somebody else wrote.
 #include <algorithm>
-#include <map>
+#include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,8 +22,23 @@ namespace {
 // The arrays of one list.
 struct List {
   std::string prefix;
-  std::vector<ArrayEntry> arrays;
+  std::vector<ArrayEntry> arrays = {};
+  std::string replaces = {};            // a manifest that does not hold any more
+  std::vector<std::string> files = {};  // that it had of the prefix
 };
+
+// Everything that a manifest has, by its key in the store.
+std::vector<ledger::StoredRecord> StoredBy(const ledger::Manifest& manifest) {
+  std::vector<ledger::StoredRecord> values = manifest.files;
+  for (const ledger::ArrayManifest& array : manifest.arrays) {
+    values.push_back(
+        {KeyBelow(array.path, array.metadata_name), array.metadata.size(), HashOf(array.metadata)});
+    for (const ledger::StoredRecord& chunk : array.chunks) {
+      values.push_back({KeyBelow(array.path, chunk.name), chunk.size, chunk.hash});
+    }
+  }
+  return values;
+}
 
 class Sealer {
  public:
@@ -60,32 +76,86 @@ class Sealer {
   }
 
   absl::Status AddList(const std::string& prefix, std::vector<List>& lists) {
+    List list{.prefix = prefix};
     for (const auto& [noted, note] : index_->notes) {
-      if (noted != prefix || note.manifest.empty()) continue;
-      report_.had_seal.push_back(prefix);
-      return absl::OkStatus();
+      if (noted == prefix) list.replaces = note.manifest;
+    }
+    if (!list.replaces.empty()) {
+      TESSERA_ASSIGN_OR_RETURN(const bool holds, HoldsStill(list));
+      if (holds) {
+        report_.had_seal.push_back(prefix);
+        return absl::OkStatus();
+      }
     }
     auto listed = EntriesOfIndex(*index_, prefix, false);
     if (!listed.ok()) {
       return Prefixed(listed.status(), view_.store->Describe(ledger::kIndexName));
     }
-    Entries entries = *std::move(listed);
-    lists.push_back({prefix, std::move(entries.arrays)});
+    list.arrays = std::move(listed->arrays);
+    lists.push_back(std::move(list));
     return absl::OkStatus();
   }
 
+  // Whether the prefix is what its manifest says.  One that cannot be read says nothing.
+  absl::StatusOr<bool> HoldsStill(List& list) {
+    const auto vouching = FindVouching(*view_.store, list.prefix, list.replaces, stop_);
+    if (absl::IsDataLoss(vouching.status()) || absl::IsInvalidArgument(vouching.status())) {
+      return false;
+    }
+    TESSERA_RETURN_IF_ERROR(vouching.status());
+    if (!vouching->manifest.has_value()) return false;
+    const ledger::Manifest& manifest = *vouching->manifest;
+    for (const ledger::StoredRecord& file : manifest.files) list.files.push_back(file.name);
+    if (manifest.index_digest != ledger::IndexDigest(*index_, list.prefix)) return false;
+    return AreStored(StoredBy(manifest));
+  }
+
+  absl::StatusOr<bool> AreStored(const std::vector<ledger::StoredRecord>& values) {
+    std::atomic<bool> all = true;
+    TESSERA_RETURN_IF_ERROR(zarr::ForEachCell(
+        io_, "seal", static_cast<int64_t>(values.size()), kPieceBytes, stop_,
+        [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) -> absl::Status {
+          const ledger::StoredRecord& value = values[static_cast<size_t>(i)];
+          const auto found = HashStored(*view_.store, value.name, value.size,
+                                        worker.stored.Resize(kPieceBytes), stop);
+          if (!found.ok() && !absl::IsOutOfRange(found.status())) return found.status();
+          if (!found.ok() || !found->has_value() || (*found)->size != value.size ||
+              (*found)->hash != value.hash) {
+            all = false;
+          }
+          return absl::OkStatus();
+        }));
+    return all.load();
+  }
+
   absl::Status SealList(const List& list) {
-    ledger::Manifest manifest{"seal", list.prefix, {}, {}, {}};
+    ledger::Manifest manifest{.id = "seal", .prefix = list.prefix, .replaces = list.replaces};
     if (index_.has_value()) manifest.index_digest = ledger::IndexDigest(*index_, list.prefix);
     for (const ArrayEntry& entry : list.arrays) {
       TESSERA_ASSIGN_OR_RETURN(ledger::ArrayManifest array, SealArray(entry));
       manifest.arrays.push_back(std::move(array));
     }
+    TESSERA_ASSIGN_OR_RETURN(manifest.files, HashFiles(list.files));
     TESSERA_ASSIGN_OR_RETURN(const std::string text, ledger::EncodeManifest(manifest));
     TESSERA_RETURN_IF_ERROR(
         base_.Write(SealKey(list.prefix), std::as_bytes(std::span(text)), {}, stop_));
     report_.sealed.push_back(list.prefix);
+    if (!list.replaces.empty()) report_.replaced.push_back(list.prefix);
     return absl::OkStatus();
+  }
+
+  // Those that are there.
+  absl::StatusOr<std::vector<ledger::StoredRecord>> HashFiles(
+      const std::vector<std::string>& names) {
+    std::vector<std::byte> room(kPieceBytes);
+    std::vector<ledger::StoredRecord> files;
+    for (const std::string& name : names) {
+      TESSERA_ASSIGN_OR_RETURN(
+          const auto found,
+          HashStored(*view_.store, name, std::numeric_limits<int64_t>::max(), room, stop_));
+      if (found.has_value()) files.push_back({name, found->size, found->hash});
+    }
+    return files;
   }
 
   absl::StatusOr<ledger::ArrayManifest> SealArray(const ArrayEntry& entry) {

@@ -65,6 +65,16 @@ absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& sto
   return *std::move(manifest);
 }
 
+absl::StatusOr<Vouching> FindVouching(store::KvStore& store, std::string_view prefix,
+                                      const std::string& noted, std::stop_token stop) {
+  Vouching vouching{.key = SealKey(prefix), .is_seal = true};
+  TESSERA_ASSIGN_OR_RETURN(vouching.manifest, ReadManifest(store, vouching.key, stop));
+  if (vouching.manifest.has_value() && vouching.manifest->replaces == noted) return vouching;
+  vouching = {.key = noted};
+  TESSERA_ASSIGN_OR_RETURN(vouching.manifest, ReadManifest(store, noted, std::move(stop)));
+  return vouching;
+}
+
 absl::StatusOr<std::optional<zarr::StoredValue>> HashStored(store::KvStore& store,
                                                             const std::string& key, uint64_t most,
                                                             std::span<std::byte> room,

@@ -41,6 +41,22 @@ absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& sto
                                                              const std::string& key,
                                                              std::stop_token stop = {});
 
+// Why stored values may differ from what is written down of them, and what to do then.
+inline constexpr std::string_view kDamagedOrReplaced =
+    "it is damaged, or another program saved here since (then seal it again)";
+
+// What counts for a prefix.
+struct Vouching {
+  std::string key;
+  bool is_seal = false;
+  std::optional<ledger::Manifest> manifest = {};  // nullopt: there is no such value
+};
+
+// The seal that was made in place of the manifest `noted`, which the index names for `prefix`; else
+// that manifest.  Errors of ReadManifest.
+absl::StatusOr<Vouching> FindVouching(store::KvStore& store, std::string_view prefix,
+                                      const std::string& noted, std::stop_token stop = {});
+
 // Size and hash of a value, read in pieces; nullopt when there is none.  OutOfRange when it has
 // more than `most` bytes.
 absl::StatusOr<std::optional<zarr::StoredValue>> HashStored(store::KvStore& store,

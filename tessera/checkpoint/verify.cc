@@ -111,19 +111,20 @@ class Verifier {
                            " does not lie in ", commit::kOwnFolder));
       return absl::OkStatus();
     }
-    auto manifest = ReadManifest(store(), key, stop_);
-    if (!manifest.ok()) return Damaged(key, manifest.status());
-    if (!manifest->has_value()) {
+    const auto vouching = FindVouching(store(), prefix, key, stop_);
+    if (!vouching.ok()) return Damaged(key, vouching.status());
+    const std::optional<ledger::Manifest>& manifest = vouching->manifest;
+    if (!manifest.has_value()) {
       problems_.Add("", key, "missing; the index names it");
       return absl::OkStatus();
     }
-    if ((*manifest)->prefix != prefix) {
-      problems_.Add("", key,
-                    Concat("it is the manifest of prefix ", Quoted((*manifest)->prefix),
+    if (manifest->prefix != prefix) {
+      problems_.Add("", vouching->key,
+                    Concat("it is the manifest of prefix ", Quoted(manifest->prefix),
                            ", expected that of ", Quoted(prefix)));
       return absl::OkStatus();
     }
-    Use(**manifest, &index);
+    Use(*manifest, &index);
     return absl::OkStatus();
   }
 
@@ -165,8 +166,7 @@ class Verifier {
     if (digest != manifest.index_digest) {
       problems_.Add("", std::string(ledger::kIndexName),
                     Concat("what it says of prefix ", Quoted(manifest.prefix),
-                           " is not what was saved with the arrays; it is damaged, or another "
-                           "program saved here since (then seal it again)"));
+                           " is not what was saved with the arrays; ", kDamagedOrReplaced));
     }
     for (const ledger::ArrayManifest& array : manifest.arrays) {
       const std::string key = Dotted(array.path);

@@ -56,11 +56,17 @@ struct SealReport {
   int64_t bytes = 0;
   std::vector<std::string> sealed;    // prefixes, "" for arrays without one
   std::vector<std::string> had_seal;  // those that a save of ours vouches for
+  // Of the sealed ones: those where a save of ours had written down other bytes.
+  std::vector<std::string> replaced;
 };
 
 // Writes down size and hash of everything in a checkpoint that somebody else made, so that later
 // damage is found.  Every array is decoded first: what is damaged is not sealed, and DataLoss names
 // it.  A seal that is there is replaced.  No file but the seals is touched.
+//
+// What a save of ours wrote keeps its manifest as long as that holds.  Where it does not, as
+// another program has saved over it, the seal counts instead; so only seal what is known to be
+// right.
 absl::StatusOr<SealReport> SealCheckpoint(store::KvStore& store, IoContext& io,
                                           std::stop_token stop = {});
 

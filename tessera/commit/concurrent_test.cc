@@ -18,6 +18,7 @@
 #include "tessera/commit/view.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
+#include "tessera/store/concurrent.h"
 #include "tessera/store/file_store.h"
 #include "tessera/store/forwarding_store.h"
 #include "tessera/store/memory_store.h"
@@ -58,6 +59,11 @@ class KillingStore final : public store::ForwardingStore {
                                          std::stop_token stop) override {
     Count();
     return base().Read(key, range, std::move(stop));
+  }
+  // Without threads, which a fork would not take along.
+  absl::StatusOr<std::vector<store::ReadResult>> ReadMany(
+      std::span<const store::ReadRequest> requests, std::stop_token stop) override {
+    return store::ReadOneByOne(*this, requests, std::move(stop));
   }
   absl::StatusOr<store::Generation> Write(std::string_view key, std::span<const std::byte> value,
                                           const std::optional<store::Generation>& generation,

@@ -14,7 +14,7 @@ namespace {
 
 using store::KvStore;
 
-constexpr int kMostReads = 50;
+constexpr int kMostReads = 10;
 constexpr auto kDelay = std::chrono::milliseconds(20);
 
 void AddList(const std::vector<ledger::ArrayRecord>& list, const std::string& prefix,

@@ -28,7 +28,7 @@ struct IndexFacts {
   std::string own_manifest;
 };
 
-// Of the last commit.  An index that another program is writing is waited for, for a second.
+// Of the last commit.  An index that another program is writing is waited for, for a moment.
 absl::StatusOr<IndexFacts> ReadIndexFacts(store::KvStore& store, std::string_view prefix,
                                           const std::stop_token& stop);
 

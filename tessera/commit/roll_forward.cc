@@ -14,7 +14,7 @@ namespace {
 using store::KvStore;
 
 // Other programs write the index without a rename, so that it may be found half written.
-constexpr int kMostIndexReads = 50;
+constexpr int kMostIndexReads = 10;
 constexpr auto kIndexDelay = std::chrono::milliseconds(20);
 constexpr int kMostIndexWrites = 1000;
 

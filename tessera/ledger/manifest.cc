@@ -57,6 +57,9 @@ void WriteHead(const Manifest& manifest, JsonWriter& out) {
   out.String(manifest.prefix);
   out.Key("index");
   out.Hash(manifest.index_digest);
+  if (manifest.replaces.empty()) return;
+  out.Key("replaces");
+  out.String(manifest.replaces);
 }
 
 void WriteArrays(const Manifest& manifest, JsonWriter& out) {
@@ -171,6 +174,9 @@ absl::StatusOr<Manifest> ReadManifest(JsonValue root) {
   TESSERA_ASSIGN_OR_RETURN(manifest.id, TextField(root, "id"));
   TESSERA_ASSIGN_OR_RETURN(manifest.prefix, TextField(root, "prefix"));
   TESSERA_ASSIGN_OR_RETURN(manifest.index_digest, HashField(root, "index"));
+  if (root.Find("replaces").has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(manifest.replaces, TextField(root, "replaces"));
+  }
   TESSERA_ASSIGN_OR_RETURN(manifest.arrays, ReadArrays(root));
   TESSERA_RETURN_IF_ERROR(CheckApart(manifest.arrays));
   TESSERA_ASSIGN_OR_RETURN(const JsonValue files, Field(root, "files", JsonKind::kArray));

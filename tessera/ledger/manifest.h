@@ -37,6 +37,9 @@ struct Manifest {
   Hash128 index_digest = {};  // what the index says of the prefix (IndexDigest); zeros: no index
   std::vector<ArrayManifest> arrays = {};  // in the order of the index
   std::vector<StoredRecord> files = {};    // others that belong to the prefix alone
+  // Of a seal: the key of the manifest that it counts instead of, as another program has replaced
+  // what a save of ours wrote.  Empty: there was none.
+  std::string replaces = {};
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 

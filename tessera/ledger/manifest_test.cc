@@ -66,6 +66,7 @@ TEST(DecodeManifestTest, GivesBackWhatWasEncoded) {
   Manifest odd = Small();
   odd.prefix = "é\U0001F333\"\n";
   odd.arrays = {{".", ".zarray", "raw é\t", {{"c/0/1", INT64_MAX, {~0u, ~0u}}}}};
+  odd.replaces = ".tessera/manifests/s1.json";
   EXPECT_THAT(DecodeManifest(*EncodeManifest(odd)), IsOkAndHolds(odd));
 }
 

@@ -5,18 +5,15 @@
 #include <map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "tessera/core/json.h"
 #include "tessera/core/status.h"
-#include "tessera/core/text.h"
 #include "tessera/ledger/index_file.h"
+#include "tessera/ledger/metadata_file.h"
+#include "tessera/steps/step_mark.h"
 
 namespace tessera::steps {
 namespace {
 
 constexpr std::string_view kRunPrefix = "run-";
-constexpr std::string_view kMetadataName = "metadata.json";
 constexpr std::string_view kSavesFolder = ".tessera/saves/";
 constexpr uint64_t kMaxMetadataBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxIndexBytes = uint64_t{256} << 20;
@@ -29,29 +26,8 @@ struct Folder {
   bool has_metadata = false;
   bool has_index = false;
   bool has_unfinished_save = false;
+  bool has_mark = false;
 };
-
-struct RunMetadata {
-  int64_t step = 0;
-  std::string timestamp;
-  bool is_temporary = false;
-};
-
-absl::StatusOr<RunMetadata> MetadataFromText(std::string_view text) {
-  TESSERA_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
-  TESSERA_ASSIGN_OR_RETURN(const auto reader, ObjectReader::Make(json));
-  RunMetadata metadata;
-  TESSERA_ASSIGN_OR_RETURN(metadata.step, reader.Integer("step"));
-  TESSERA_ASSIGN_OR_RETURN(metadata.timestamp, reader.String("timestamp"));
-  if (reader.Has("is_temporary")) {
-    TESSERA_ASSIGN_OR_RETURN(metadata.is_temporary, reader.Bool("is_temporary"));
-  }
-  if (!ParseTimestamp(metadata.timestamp).has_value()) {
-    return InvalidArgument("timestamp: expected a time of ISO 8601, found ",
-                           Quoted(metadata.timestamp));
-  }
-  return metadata;
-}
 
 std::string Joined(std::string_view base, std::string_view name) {
   if (base.empty() || name.empty()) return Concat(base, name);
@@ -60,9 +36,10 @@ std::string Joined(std::string_view base, std::string_view name) {
 
 void NoteKey(std::string_view name, uint64_t size, Folder& folder) {
   folder.bytes += size;
-  if (name == kMetadataName) folder.has_metadata = true;
+  if (name == ledger::kRunMetadataName) folder.has_metadata = true;
   if (name == ledger::kIndexName) folder.has_index = true;
   if (name.starts_with(kSavesFolder)) folder.has_unfinished_save = true;
+  if (name == kStepMarkName) folder.has_mark = true;
 }
 
 // Sorts the keys below a base into its folders.
@@ -125,7 +102,8 @@ class FolderReader {
     info.bytes = folder.bytes;
     info.step = folder.run_step;
     TESSERA_RETURN_IF_ERROR(ReadMetadata(folder, info));
-    if (!info.committed && folder.has_index && !folder.has_unfinished_save) {
+    TESSERA_RETURN_IF_ERROR(ReadMark(folder, info));
+    if (!info.committed && folder.has_index && !folder.has_unfinished_save && !folder.has_mark) {
       TESSERA_ASSIGN_OR_RETURN(info.committed, HasReadableIndex(folder, info));
     }
     return info;
@@ -136,14 +114,15 @@ class FolderReader {
   absl::Status ReadMetadata(const Folder& folder, StepInfo& info) {
     if (!folder.has_metadata) return absl::OkStatus();
     const auto text =
-        ReadText(store_, Joined(folder.path, kMetadataName), kMaxMetadataBytes, stop_);
+        ReadText(store_, Joined(folder.path, ledger::kRunMetadataName), kMaxMetadataBytes, stop_);
     if (!text.ok() && !absl::IsOutOfRange(text.status())) return text.status();
     // Deleted since it was listed.
     if (text.ok() && !text->has_value()) return absl::OkStatus();
-    const auto metadata = text.ok() ? MetadataFromText(**text) : text.status();
+    const auto metadata = text.ok() ? ledger::DecodeRunMetadata(**text) : text.status();
     if (!metadata.ok()) {
       info.metadata_readable = false;
-      info.problem = Concat(kMetadataName, ": ", std::string(metadata.status().message()));
+      info.problem =
+          Concat(ledger::kRunMetadataName, ": ", std::string(metadata.status().message()));
       return absl::OkStatus();
     }
     info.committed = true;
@@ -153,10 +132,19 @@ class FolderReader {
     return absl::OkStatus();
   }
 
+  absl::Status ReadMark(const Folder& folder, StepInfo& info) {
+    if (!folder.has_mark) return absl::OkStatus();
+    TESSERA_ASSIGN_OR_RETURN(const auto mark, ReadStepMark(store_, folder.path, stop_));
+    info.deleting = mark == StepMark::kDeleting;
+    if (info.deleting) info.committed = false;
+    return absl::OkStatus();
+  }
+
   static void NoteStep(int64_t step, StepInfo& info) {
     if (!info.step.has_value() && step >= 0) info.step = step;
     if (step >= 0 && info.step != step) {
-      info.problem = Concat(kMetadataName, ": expected step ", *info.step, ", found ", step);
+      info.problem =
+          Concat(ledger::kRunMetadataName, ": expected step ", *info.step, ", found ", step);
     }
   }
 

@@ -5,9 +5,10 @@
 // itself if it holds one.
 //
 // A checkpoint is committed when its metadata.json, which is written after everything else, can be
-// read.  Where it has none or a broken one: when its index can be read and no save of tessera is
-// unfinished in it (nothing lies below .tessera/saves/); so checkpoints that were saved without a
-// step count as well.
+// read.  Where it has none or a broken one: when its index can be read, no save of tessera is
+// unfinished in it (nothing lies below .tessera/saves/) and no Checkpointer has it under way
+// (step_mark.h); so checkpoints that were saved without a step count as well, and a step of several
+// prefixes of which some are missing does not.  One that is being deleted never is.
 #ifndef TESSERA_STEPS_CATALOGUE_H_
 #define TESSERA_STEPS_CATALOGUE_H_
 

@@ -118,8 +118,9 @@ TEST_F(CatalogueTest, UnreadableMetadataIsReportedAndComesLast) {
   EXPECT_TRUE(catalogue.steps[1].committed);
   EXPECT_THAT(catalogue.steps[1].problem, HasSubstr("metadata.json: bad JSON"));
   EXPECT_FALSE(catalogue.steps[2].committed);
-  EXPECT_EQ(catalogue.steps[2].problem,
-            "metadata.json: timestamp: expected a time of ISO 8601, found 'yesterday'");
+  EXPECT_EQ(
+      catalogue.steps[2].problem,
+      "metadata.json: timestamp: expected a time like 2026-06-21T08:08:41, found 'yesterday'");
   ASSERT_THAT(store_->Delete("ckpts/run-1/metadata.json"), IsOk());
   EXPECT_EQ(LatestPath(), "ckpts/run-2");
 }

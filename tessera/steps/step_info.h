@@ -1,4 +1,4 @@
-// What is known of one checkpoint of a run, and when it was made.
+// What is known of one checkpoint of a run, and which of them is the latest.
 #ifndef TESSERA_STEPS_STEP_INFO_H_
 #define TESSERA_STEPS_STEP_INFO_H_
 
@@ -6,20 +6,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tessera::steps {
-
-// A time as metadata.json has it: ISO 8601, with a zone or, as eformer writes it, without.
-struct Timestamp {
-  int64_t micros = 0;                         // of the written date and time, since 1970
-  std::optional<int64_t> offset_micros = {};  // of its zone east of UTC; nullopt: none written
-  friend bool operator==(const Timestamp&, const Timestamp&) = default;
-};
-
-// 2026-06-21T08:08:41, with a fraction of up to 6 digits and Z or +02:00 if written; else nullopt.
-std::optional<Timestamp> ParseTimestamp(std::string_view text);
 
 struct StepInfo {
   std::optional<int64_t> step = {};  // nullopt: neither its name nor its metadata tells
@@ -31,6 +20,7 @@ struct StepInfo {
   // Set where metadata.json is there and cannot be used, or contradicts the name.
   std::string problem = {};
   bool metadata_readable = true;  // or absent
+  bool deleting = false;          // a deletion was begun and is to be ended
   friend bool operator==(const StepInfo&, const StepInfo&) = default;
 };
 

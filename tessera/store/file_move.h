@@ -21,6 +21,7 @@ class FileMove {
   // Copies a file to another file system, where it cannot be renamed to; both paths are from root.
   using Copy = absl::FunctionRef<absl::Status(const std::string& from, const std::string& to)>;
 
+  // The functions must outlive it.
   FileMove(const FileHandle& root, std::string shown, Changed changed, Copy copy)
       : root_(root), shown_(std::move(shown)), changed_(changed), copy_(copy) {}
 

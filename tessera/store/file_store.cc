@@ -208,10 +208,13 @@ class FileStore final : public KvStore {
                                          O_DIRECTORY | O_RDONLY, Describe(source)));
     if (!there.valid()) return absl::OkStatus();
     TESSERA_RETURN_IF_ERROR(MakeDirectories(handle_, target, ToDisk(), Describe(target)));
-    FileMove move(
-        handle_, root_,
-        [&](const FileHandle& folder) { return SyncDirectory(folder, Describe(target)); },
-        [&](const std::string& file, const std::string& copy) { return CopyFile(file, copy); });
+    const auto changed = [&](const FileHandle& folder) {
+      return SyncDirectory(folder, Describe(target));
+    };
+    const auto copy = [&](const std::string& file, const std::string& place) {
+      return CopyFile(file, place);
+    };
+    FileMove move(handle_, root_, changed, copy);
     TESSERA_RETURN_IF_ERROR(move.Run(source, target, stop));
     return RemoveEmptyFolders({source});
   }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "tessera/checkpoint/save_tree.h"
-#include "tessera/core/status.h"
 #include "tessera/core/environment.h"
+#include "tessera/core/status.h"
 #include "tests/crash/states.h"
 
 namespace tessera::crash {

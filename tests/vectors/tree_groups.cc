@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/ledger/index_file.h"
 #include "tessera/checkpoint/sharding_tree.h"
 #include "tessera/core/status.h"
+#include "tessera/ledger/index_file.h"
 #include "tessera/tree/flatten.h"
 #include "tessera/tree/leaf_key_paths.h"
 #include "tessera/tree/structure.h"
