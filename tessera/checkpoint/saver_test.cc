@@ -439,6 +439,11 @@ TEST(SaverTest, FilesAppearWithTheArraysAndAreGuarded) {
               ElementsAre(ledger::StoredRecord{"model_structure.json", 2, HashOf("{}")}));
   EXPECT_THAT(IndexOf(*store).files,
               ElementsAre(ledger::StoredRecord{"checkpoint_metadata.json", 2, HashOf("[]")}));
+  // Without a file of its own a save leaves none that tells of another tree.
+  ASSERT_THAT(saver.Start(store, Tree::MakeDict({{"b", HostIota({4})}}), WithPrefix("model")),
+              IsOk());
+  ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
+  EXPECT_FALSE(store->Read("model_structure.json")->value.has_value());
 }
 
 TEST(SaverTest, DevicesThatTheHostCannotSeeAreSaved) {

@@ -1,5 +1,6 @@
 #include "tessera/commit/index_facts.h"
 
+#include <algorithm>
 #include <chrono>
 #include <unordered_set>
 
@@ -8,6 +9,7 @@
 #include "tessera/core/status.h"
 #include "tessera/core/utf8.h"
 #include "tessera/ledger/index_file.h"
+#include "tessera/ledger/structure_file.h"
 
 namespace tessera::commit {
 namespace {
@@ -99,6 +101,21 @@ absl::Status FindObsoleteManifests(KvStore& store, const IndexFacts& facts, Comm
   return absl::OkStatus();
 }
 
+// eformer's file of the prefix tells of the tree that is replaced, with values of it.
+absl::Status FindObsoleteStructure(KvStore& store, const IndexFacts& facts, CommittedSave& save,
+                                   const std::stop_token& stop) {
+  if (!save.index.has_value() || save.index->prefix.empty()) return absl::OkStatus();
+  const std::string name = ledger::StructureFileName(save.index->prefix);
+  if (!ValidatePath(name).ok() || facts.others.Over(name).has_value()) {
+    return absl::OkStatus();
+  }
+  const auto& brought = save.side_files;
+  if (std::find(brought.begin(), brought.end(), name) != brought.end()) return absl::OkStatus();
+  TESSERA_ASSIGN_OR_RETURN(const auto found, store.List(name, stop));
+  if (!found.empty() && found.front().key == name) save.obsolete_keys.push_back(name);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<IndexFacts> ReadIndexFacts(KvStore& store, std::string_view prefix,
@@ -124,6 +141,7 @@ absl::Status FindObsolete(KvStore& store, const IndexFacts& facts,
                           const std::stop_token& stop) {
   if (save.index.has_value()) save.obsolete_folders = ObsoleteFolders(facts, data_keys, save);
   TESSERA_RETURN_IF_ERROR(FindObsoleteKeys(store, facts, data_keys, save, stop));
+  TESSERA_RETURN_IF_ERROR(FindObsoleteStructure(store, facts, save, stop));
   return FindObsoleteManifests(store, facts, save, stop);
 }
 

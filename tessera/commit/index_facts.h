@@ -32,9 +32,9 @@ struct IndexFacts {
 absl::StatusOr<IndexFacts> ReadIndexFacts(store::KvStore& store, std::string_view prefix,
                                           const std::stop_token& stop);
 
-// Sets what the save makes obsolete: keys of the list that it replaces which it does not bring
-// itself, and manifests that nothing names any more.  REQUIRES: save.id, paths and index are set,
-// and the lock is held.
+// Sets what the save makes obsolete: keys of the list that it replaces and eformer's structure file
+// where it does not bring them itself, and manifests that nothing names any more.  REQUIRES:
+// save.id, paths and index are set, and the lock is held.
 absl::Status FindObsolete(store::KvStore& store, const IndexFacts& facts,
                           const std::vector<std::string>& data_keys, CommittedSave& save,
                           const std::stop_token& stop);

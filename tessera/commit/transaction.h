@@ -53,7 +53,8 @@ struct CommitRequest {
   std::optional<ledger::IndexChange> index;
   // Every key that the data consists of, from the checkpoint's root; FailedPrecondition when one
   // was not written, or another one was.  What else lies below the paths of the list that is
-  // replaced is deleted, and so are manifests that nothing names any more.
+  // replaced is deleted, and so are a <prefix>_structure.json that is not among the side files, and
+  // manifests that nothing names any more.
   std::vector<std::string> data_keys;
 };
 

@@ -144,7 +144,8 @@ class CheckpointPeersTest(PeersTest):
             trees, folder = RandomTrees(seed), self.peer.folder()
             kept = trees.tree()
             first = self.on_devices(trees, trees.tree(), MESHES[1])
-            tree_serialize_leaves(str(folder), first, prefix="model")
+            manager = AsyncCheckpointManager()
+            manager.save_pytree(first, str(folder), mesh=jax_mesh(MESHES[1]), prefix="model")
             placed = self.on_devices(trees, kept, MESHES[1])
             tree_serialize_leaves(str(folder), placed, prefix="opt")
             for _ in range(2):  # over what eformer wrote, then over our own
@@ -152,6 +153,9 @@ class CheckpointPeersTest(PeersTest):
                 self.save(trees, folder, tree, prefix="model")
                 self.check_eformer_loads(trees, folder, tree, prefix="model")
                 self.check_we_load(trees, folder, tree, prefix="model")
+                # The tree that eformer's file tells of is not there any more.
+                with self.assertRaises(FileNotFoundError):
+                    manager.load_pytree(str(folder), jax_mesh(ONE_AXIS), prefix="model")
             self.check_eformer_loads(trees, folder, kept, prefix="opt")
             self.check_we_load(trees, folder, nested(kept), prefix="opt")
 
