@@ -76,11 +76,11 @@ void StepDeleter::Run(const std::stop_token& stop) {
       work = std::exchange(next_, Work::kNone);
       busy_ = true;
     }
-    const absl::Status status = DeleteAll(work, stop);
+    absl::Status status = DeleteAll(work, stop);
     if (!status.ok()) LogWarning("a step could not be deleted: ", status.ToString());
     MutexLock lock(mutex_);
     busy_ = false;
-    if (untold_.ok()) untold_ = status;
+    if (untold_.ok()) untold_ = std::move(status);
     changed_.NotifyAll();
   }
 }
