@@ -7,7 +7,8 @@ The state is bfloat16 weights of --mib MiB on 8 virtual devices, split by rows, 
 runs in rounds, JAX and tessera one after the other; medians are printed with peak memory beside
 state and result and bytes on disk, and next to them what the machine can do: a copy of the state,
 and libzstd alone on all cores.  Loads are the first of a new process, on both sides, from the page
-cache; saves go on in a process that has saved before.  Exit status 1 when a bar of the table below is missed.
+cache; saves go on in a process that has saved before.  Exit status 1 when a bar of the table below
+is missed.
 """
 
 import argparse
@@ -144,6 +145,8 @@ class Tessera:
         if do.startswith("save"):
             result = self.run("save", state, mine, codec, 2)
             return result[what], result["beside_mib"], result["stored_bytes"] / 2**20
+        if not mine.exists():
+            self.run("save", state, mine, codec, 1)
         result = self.run("load", mine, what, 1)
         return result["first_s"], result["beside_mib"], result["bytes_read"] / 2**20
 
