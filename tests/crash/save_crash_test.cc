@@ -39,6 +39,9 @@ constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 // More calls than any save here makes.
 constexpr int64_t kMostCalls = 400;
 
+// Sanitizers look at the code, which every few calls show as well.
+constexpr int64_t kStep = TESSERA_CALL_STEP;
+
 // A store of one form, empty at first.
 struct Place {
   std::unique_ptr<TemporaryFolder> folder;
@@ -243,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(All, SaveCrashTest,
 
 TEST_P(SaveCrashTest, AProcessThatDiesLeavesTheOldTreeOrTheNewOne) {
   const States states = MakeStates();
-  for (int64_t n = 0;; ++n) {
+  for (int64_t n = 0;; n += kStep) {
     ASSERT_LT(n, kMostCalls);
     SCOPED_TRACE(Concat("call ", n));
     const Place place = form_.make();
@@ -258,7 +261,7 @@ TEST_P(SaveCrashTest, AProcessThatDiesLeavesTheOldTreeOrTheNewOne) {
 
 TEST_P(SaveCrashTest, AWriteThatIsTornLeavesTheOldTreeOrTheNewOne) {
   const States states = MakeStates();
-  for (int64_t n = 0;; ++n) {
+  for (int64_t n = 0;; n += kStep) {
     ASSERT_LT(n, kMostCalls);
     SCOPED_TRACE(Concat("call ", n));
     const Place place = form_.make();
@@ -273,15 +276,14 @@ TEST_P(SaveCrashTest, AWriteThatIsTornLeavesTheOldTreeOrTheNewOne) {
 }
 
 TEST_P(SaveCrashTest, APowerCutLeavesTheOldTreeOrTheNewOne) {
-  // Files take longer, so that each call gets one of the seeds.
-  const bool one_each = form_.name == "File";
+  // A choice among moves and deletes may leave a file inside a file, which no file system does.
+  const uint64_t seeds = form_.name == "File" ? 1 : 3;
   const States states = MakeStates();
   bool last = false;
-  for (int64_t n = 0; !last && !HasFailure(); ++n) {
+  for (int64_t n = 0; !last && !HasFailure(); n += kStep) {
     ASSERT_LT(n, kMostCalls);
     // Seed 0 drops every write that was not flushed.
-    for (uint64_t seed = 0; seed < 3 && !HasFailure(); ++seed) {
-      if (one_each && seed != static_cast<uint64_t>(n) % 3) continue;
+    for (uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
       SCOPED_TRACE(Concat("call ", n, ", seed ", seed));
       const Place place = form_.make();
       Prepare(*place.store);
