@@ -23,9 +23,9 @@ namespace tessera::checkpoint {
 // The codec is chosen for each dtype, by measuring what it makes of samples of the largest arrays
 // against the speed of the storage.
 struct AutoCodec {
-  // What a page cache takes and gives.  Weights hardly shrink (bfloat16 to 0.78), so that where the
-  // drive is the limit plain bytes lose at most a quarter; where it is not, they win twice and
-  // more. Who knows the storage to be slow, or to be paid for, says so here.
+  // What a page cache takes and gives.  Weights hardly shrink (bfloat16 to 0.78 with zstd), so that
+  // plain bytes cost little more where the drive is the limit, and much less time where it is not.
+  // Who knows the storage to be slow, or to be paid for, says so here.
   codec::StorageSpeed storage = {4e9, 8e9};
   // Less than this is not measured: it gets what JAX writes.
   int64_t least_bytes = int64_t{16} << 20;
