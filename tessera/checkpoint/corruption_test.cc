@@ -233,6 +233,33 @@ TEST_F(Damage, WithoutAManifestIsFoundWhereItDoesNotDecode) {
   EXPECT_EQ(report->problems[0].file, "model/w/1.0");
 }
 
+TEST_F(Damage, OfAnArrayInTheFolderItselfIsFoundOnceItIsSealed) {
+  const StorePtr store = store::MakeMemoryStore();
+  const auto array =
+      zarr::Array::Create(*store, "", zarr::JaxMetadata({{4}, DType::kInt32}, Dims{4})).value();
+  const array::HostArray values = HostIota({4});
+  ASSERT_THAT(array.Write(Box::Whole(Dims{4}), values.view(), io_), IsOk());
+  ASSERT_THAT(SealCheckpoint(*store, io_), IsOk());
+  const auto clean = VerifyCheckpoint(*store, io_);
+  ASSERT_THAT(clean, IsOk());
+  EXPECT_THAT(clean->problems, IsEmpty());
+  EXPECT_EQ(clean->unsealed_arrays, 0);
+  ASSERT_THAT(TryLoad(*store, ""), IsOk());
+  Write(*store, "0", "nonsense");
+  EXPECT_EQ(VerifyCheckpoint(*store, io_)->problems.size(), 1);
+  EXPECT_THAT(TryLoad(*store, ""), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes")));
+}
+
+TEST_F(Damage, IsToldUnderTheKeyThatWasSaved) {
+  const StorePtr store = store::MakeMemoryStore();
+  const Tree dotted = Tree::MakeDict({{"a.b", array::Value(HostIota({4}))}});
+  ASSERT_THAT(Save(dotted).To(store).Prefix("m").Run(), IsOk());
+  Write(*store, "m/a%2Eb/0", "nonsense");
+  const auto report = VerifyCheckpoint(*store, io_);
+  ASSERT_EQ(report->problems.size(), 1);
+  EXPECT_EQ(report->problems[0].key, "m.a.b");
+}
+
 TEST_F(Damage, OfAChunkThatMayBeAbsentIsNone) {
   const StorePtr store = store::MakeMemoryStore();
   zarr::Metadata metadata = zarr::JaxMetadata({{4, 2}, DType::kInt32}, Dims{2, 2});

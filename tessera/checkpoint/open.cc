@@ -61,12 +61,6 @@ bool IsGroup(const Document& document) {
   return json.ok() && json->is_object() && json->value("node_type", Json()) == "group";
 }
 
-std::string DottedKey(std::span<const std::string> key) {
-  std::string text;
-  for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : ".", key[i]);
-  return text;
-}
-
 // The index is information, the metadata decides; but one of them is then another array's.
 absl::Status CheckRecord(const ledger::ArrayRecord& record, const zarr::Metadata& metadata) {
   if (record.shape == metadata.shape && record.dtype == DTypeName(metadata.dtype)) {
@@ -183,7 +177,7 @@ class Opener {
   void Use(ledger::Manifest manifest, Integrity integrity) {
     const auto shared = std::make_shared<const ledger::Manifest>(std::move(manifest));
     for (const ledger::ArrayManifest& array : shared->arrays) {
-      manifests_.try_emplace(array.path,
+      manifests_.try_emplace(PathInStore(array.path),
                              std::shared_ptr<const ledger::ArrayManifest>(shared, &array));
     }
     vouched_.insert(shared->prefix);

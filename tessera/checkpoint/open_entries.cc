@@ -158,6 +158,12 @@ bool Below(std::string_view key, std::span<const std::string> folders) {
 
 }  // namespace
 
+std::string DottedKey(std::span<const std::string> key) {
+  std::string text;
+  for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : ".", key[i]);
+  return text;
+}
+
 absl::StatusOr<std::string> SafePath(std::string_view path) {
   if (path == ".") return std::string();
   std::string key(path);

@@ -24,6 +24,9 @@ struct ArrayEntry {
   std::string metadata_name = {};                  // of the document that was found; empty: any
 };
 
+// As messages call an array.
+std::string DottedKey(std::span<const std::string> key);
+
 struct Entries {
   std::string prefix;
   std::vector<ArrayEntry> arrays;

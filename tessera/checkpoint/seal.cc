@@ -31,10 +31,11 @@ struct List {
 std::vector<ledger::StoredRecord> StoredBy(const ledger::Manifest& manifest) {
   std::vector<ledger::StoredRecord> values = manifest.files;
   for (const ledger::ArrayManifest& array : manifest.arrays) {
+    const std::string path = PathInStore(array.path);
     values.push_back(
-        {KeyBelow(array.path, array.metadata_name), array.metadata.size(), HashOf(array.metadata)});
+        {KeyBelow(path, array.metadata_name), array.metadata.size(), HashOf(array.metadata)});
     for (const ledger::StoredRecord& chunk : array.chunks) {
-      values.push_back({KeyBelow(array.path, chunk.name), chunk.size, chunk.hash});
+      values.push_back({KeyBelow(path, chunk.name), chunk.size, chunk.hash});
     }
   }
   return values;
@@ -170,8 +171,10 @@ class Sealer {
     }
     TESSERA_ASSIGN_OR_RETURN(const zarr::Array array,
                              zarr::Array::Open(*view_.store, entry.path, {}, stop_));
-    ledger::ArrayManifest sealed{
-        entry.path, std::string(zarr::MetadataName(array.metadata().format)), {}, {}};
+    ledger::ArrayManifest sealed{entry.path.empty() ? "." : entry.path,
+                                 std::string(zarr::MetadataName(array.metadata().format)),
+                                 {},
+                                 {}};
     TESSERA_ASSIGN_OR_RETURN(
         const store::ReadResult document,
         view_.store->Read(KeyBelow(entry.path, sealed.metadata_name),

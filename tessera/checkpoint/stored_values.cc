@@ -19,6 +19,8 @@ std::string KeyBelow(std::string_view path, std::string_view name) {
   return path.empty() ? std::string(name) : Concat(path, "/", name);
 }
 
+std::string PathInStore(std::string_view path) { return std::string(path == "." ? "" : path); }
+
 std::string SealKey(std::string_view prefix) {
   const std::string component(prefix);
   const auto name = tree::EncodeStoredPath(std::span(&component, 1));

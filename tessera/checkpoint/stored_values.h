@@ -22,6 +22,9 @@ namespace tessera::checkpoint {
 // The key of what lies below a path, where "" is the root.
 std::string KeyBelow(std::string_view path, std::string_view name);
 
+// Index and manifest call the checkpoint's own folder ".", a store calls it "".
+std::string PathInStore(std::string_view path);
+
 // Where seals lie: one for each prefix, "" for the arrays without one.
 std::string SealKey(std::string_view prefix);
 

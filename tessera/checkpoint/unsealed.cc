@@ -25,12 +25,6 @@ class Nowhere final : public zarr::Destination {
   absl::Status Put(const Box&, const ConstStridedView&) override { return absl::OkStatus(); }
 };
 
-std::string NameOf(const ArrayEntry& entry) {
-  std::string name;
-  for (const std::string& component : entry.key) name += Concat(name.empty() ? "" : ".", component);
-  return name;
-}
-
 // In zarr v2 without a fill value an absent chunk is a lost one.
 bool MayBeAbsent(const zarr::Metadata& metadata) {
   return metadata.format == zarr::Format::kV3 || metadata.fill_value.has_value();
@@ -39,7 +33,11 @@ bool MayBeAbsent(const zarr::Metadata& metadata) {
 class ArrayCheck {
  public:
   ArrayCheck(store::KvStore& store, const ArrayEntry& entry, IoContext& io, std::stop_token stop)
-      : store_(store), entry_(entry), name_(NameOf(entry)), io_(io), stop_(std::move(stop)) {}
+      : store_(store),
+        entry_(entry),
+        name_(DottedKey(entry.key)),
+        io_(io),
+        stop_(std::move(stop)) {}
 
   absl::StatusOr<UnsealedFindings> Run(bool quick) {
     auto array = zarr::Array::Open(store_, entry_.path, {}, stop_);

@@ -31,12 +31,6 @@ struct Vouched {
   zarr::StoredValue value;
 };
 
-std::string Dotted(std::string_view path) {
-  std::string key(path);
-  std::replace(key.begin(), key.end(), '/', '.');
-  return key;
-}
-
 // Problems from many threads.
 class Problems {
  public:
@@ -85,6 +79,7 @@ class Verifier {
       problems_.Add("", std::string(ledger::kIndexName), std::string(entries.status().message()));
       return absl::OkStatus();
     }
+    NameArrays(*entries);
     for (const ledger::StoredRecord& file : index->files) {
       vouched_.push_back({"", file.name, {file.size, file.hash}});
     }
@@ -99,8 +94,13 @@ class Verifier {
   absl::Status FindListed() {
     TESSERA_ASSIGN_OR_RETURN(const Entries entries,
                              EntriesOfListing(store(), "", true, view_.unfinished_paths, stop_));
+    NameArrays(entries);
     TESSERA_RETURN_IF_ERROR(UseSeals(nullptr));
     return SortOut(entries);
+  }
+
+  void NameArrays(const Entries& entries) {
+    for (const ArrayEntry& entry : entries.arrays) keys_[entry.path] = DottedKey(entry.key);
   }
 
   absl::Status UseNote(const ledger::TensorstoreIndex& index, const std::string& prefix,
@@ -169,14 +169,16 @@ class Verifier {
                            " is not what was saved with the arrays; ", kDamagedOrReplaced));
     }
     for (const ledger::ArrayManifest& array : manifest.arrays) {
-      const std::string key = Dotted(array.path);
-      sealed_.insert(array.path);
+      const std::string path = PathInStore(array.path);
+      const auto listed = keys_.find(path);
+      const std::string key = listed == keys_.end() ? path : listed->second;
+      sealed_.insert(path);
       ++report_.arrays;
       vouched_.push_back({key,
-                          KeyBelow(array.path, array.metadata_name),
+                          KeyBelow(path, array.metadata_name),
                           {array.metadata.size(), HashOf(array.metadata)}});
       for (const ledger::StoredRecord& chunk : array.chunks) {
-        vouched_.push_back({key, KeyBelow(array.path, chunk.name), {chunk.size, chunk.hash}});
+        vouched_.push_back({key, KeyBelow(path, chunk.name), {chunk.size, chunk.hash}});
       }
       report_.chunks += static_cast<int64_t>(array.chunks.size());
     }
@@ -272,8 +274,9 @@ class Verifier {
   const std::stop_token stop_;
   commit::View view_;
   std::vector<Vouched> vouched_;
-  absl::flat_hash_set<std::string> vouching_;  // prefixes
-  absl::flat_hash_set<std::string> sealed_;    // paths of arrays
+  absl::flat_hash_map<std::string, std::string> keys_;  // of the arrays, by path
+  absl::flat_hash_set<std::string> vouching_;           // prefixes
+  absl::flat_hash_set<std::string> sealed_;             // paths of arrays
   std::vector<ArrayEntry> unsealed_;
   int64_t total_ = 0;
   Problems problems_;
