@@ -19,12 +19,12 @@
 
 #include <benchmark/benchmark.h>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/io_context.h"
 #include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
 #include "tessera/store/file_store.h"
 #include "tessera/zarr/array.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::zarr {
 namespace {

@@ -19,11 +19,11 @@ ExpectedValues::ExpectedValues(const ledger::ArrayManifest& manifest, std::strin
   if (manifest.chunks.size() <= kFew) return;
   by_name_.reserve(manifest.chunks.size());
   for (const ledger::StoredRecord& chunk : manifest.chunks) {
-    by_name_.emplace(chunk.name, zarr::StoredValue{chunk.size, chunk.hash});
+    by_name_.emplace(chunk.name, StoredValue{chunk.size, chunk.hash});
   }
 }
 
-std::optional<zarr::StoredValue> ExpectedValues::Find(std::string_view key) const {
+std::optional<StoredValue> ExpectedValues::Find(std::string_view key) const {
   if (key.size() < below_) return std::nullopt;
   const std::string_view name = key.substr(below_);
   if (!by_name_.empty()) {
@@ -31,7 +31,7 @@ std::optional<zarr::StoredValue> ExpectedValues::Find(std::string_view key) cons
     return found == by_name_.end() ? std::nullopt : std::optional(found->second);
   }
   for (const ledger::StoredRecord& chunk : manifest_.chunks) {
-    if (chunk.name == name) return zarr::StoredValue{chunk.size, chunk.hash};
+    if (chunk.name == name) return StoredValue{chunk.size, chunk.hash};
   }
   return std::nullopt;
 }
@@ -47,9 +47,8 @@ absl::StatusOr<ArrayReader> ArrayReader::Make(store::KvStore& store, const Check
   return reader;
 }
 
-absl::StatusOr<ReadCounts> ArrayReader::Read(std::span<const Box> parts,
-                                             zarr::Destination& destination, IoContext& io,
-                                             std::stop_token stop) const {
+absl::StatusOr<ReadCounts> ArrayReader::Read(std::span<const Box> parts, Destination& destination,
+                                             IoContext& io, std::stop_token stop) const {
   zarr::ReadOptions options;
   if (expected_ != nullptr) {
     options.expected = [expected = expected_.get()](std::string_view key) {
@@ -70,7 +69,7 @@ absl::StatusOr<ReadCounts> ArrayReader::Read(std::span<const Box> parts,
 }
 
 absl::StatusOr<ReadCounts> ArrayReader::ReadBoxes(std::span<const Box> boxes,
-                                                  zarr::Destination& destination, IoContext& io,
+                                                  Destination& destination, IoContext& io,
                                                   std::stop_token stop) const {
   ReadCounts counts;
   std::vector<Box> parts;

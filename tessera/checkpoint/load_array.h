@@ -53,7 +53,7 @@ class ExpectedValues {
   // The manifest outlives it.
   ExpectedValues(const ledger::ArrayManifest& manifest, std::string_view path);
 
-  std::optional<zarr::StoredValue> Find(std::string_view key) const;
+  std::optional<StoredValue> Find(std::string_view key) const;
 
  private:
   // Up to so many are looked through one by one.
@@ -61,7 +61,7 @@ class ExpectedValues {
 
   const ledger::ArrayManifest& manifest_;
   size_t below_;  // how much of a key is not the chunk's name
-  absl::flat_hash_map<std::string_view, zarr::StoredValue> by_name_;
+  absl::flat_hash_map<std::string_view, StoredValue> by_name_;
 };
 
 // Thread-safe.
@@ -72,11 +72,11 @@ class ArrayReader {
                                           const ReadPolicy& policy);
 
   // Parts as zarr::Array::ReadParts takes them.  DataLoss names what is damaged or gone.
-  absl::StatusOr<ReadCounts> Read(std::span<const Box> parts, zarr::Destination& destination,
+  absl::StatusOr<ReadCounts> Read(std::span<const Box> parts, Destination& destination,
                                   IoContext& io, std::stop_token stop = {}) const;
 
   // All parts that `boxes` need.
-  absl::StatusOr<ReadCounts> ReadBoxes(std::span<const Box> boxes, zarr::Destination& destination,
+  absl::StatusOr<ReadCounts> ReadBoxes(std::span<const Box> boxes, Destination& destination,
                                        IoContext& io, std::stop_token stop = {}) const;
 
  private:

@@ -21,7 +21,7 @@ namespace tessera::checkpoint {
 
 // Memory on the devices of this process.  What arrives goes to every distinct box that meets it,
 // straight from the decoder where one box takes all; replicas are copied at the end.
-class ShardTargets final : public zarr::Destination {
+class ShardTargets final : public Destination {
  public:
   // Elements come as `stored` and become `dtype`.  Errors of FindLocalShards and of allocation.
   static absl::StatusOr<std::unique_ptr<ShardTargets>> Make(const ShapeDtype& stored, DType dtype,

@@ -41,7 +41,7 @@ std::span<std::byte> BytesOf(const StridedView& view, int64_t bytes) {
 }
 
 // What this rank reads of one array in a round, to be sent on: memory of its own for each part.
-class StagedParts final : public zarr::Destination {
+class StagedParts final : public Destination {
  public:
   void Add(const Box& part, StridedView memory) {
     by_origin_.emplace(part.origin(), parts_.size());

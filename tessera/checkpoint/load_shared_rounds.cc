@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "tessera/checkpoint/plan_load_parts.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 namespace {

@@ -8,12 +8,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "tessera/checkpoint/plan_load_parts.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/convert.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/regex/python_regex.h"
 #include "tessera/tree/walk.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 namespace {
@@ -171,8 +171,7 @@ class Counter {
     TESSERA_ASSIGN_OR_RETURN(plan.device_bytes, NumBytes(plan.dtype, plan.shard_shape));
     TESSERA_RETURN_IF_ERROR(NumBytes(plan.stored.dtype, plan.stored.shape));
     const Dims& chunk_shape = array.metadata->chunk_shape;
-    TESSERA_ASSIGN_OR_RETURN(plan.chunks,
-                             NumElements(zarr::GridShape(plan.stored.shape, chunk_shape)));
+    TESSERA_ASSIGN_OR_RETURN(plan.chunks, NumElements(GridShape(plan.stored.shape, chunk_shape)));
     TESSERA_ASSIGN_OR_RETURN(Known * known, Find(plan.placement.sharding, plan.stored));
     known->device_bytes = Sum(known->device_bytes, plan.device_bytes);
     const std::optional<double> stored_bytes = StoredBytes(array);

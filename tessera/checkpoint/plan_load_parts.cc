@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 namespace {
@@ -82,7 +82,7 @@ absl::StatusOr<PartCounts> CountOneByOne(const BlockLayout& layout,
     Dims cell(part.origin());
     for (size_t d = 0; d < cell.size(); ++d) cell[d] /= chunk_shape[d];
     ++counts.parts;
-    const auto elements = zarr::CellBox(cell, chunk_shape, shape).num_elements();
+    const auto elements = CellBox(cell, chunk_shape, shape).num_elements();
     if (elements.ok()) counts.decoded += *elements;
     return elements.status();
   }));
@@ -96,9 +96,9 @@ absl::Status ForEachPart(DimsView shape, DimsView chunk_shape, std::span<const B
   if (boxes.empty()) return absl::OkStatus();
   Box all = boxes.front();
   for (const Box& box : boxes) all = Cover(all, box);
-  TESSERA_ASSIGN_OR_RETURN(const zarr::CellRange cells, zarr::CellRange::Of(all, chunk_shape));
+  TESSERA_ASSIGN_OR_RETURN(const CellRange cells, CellRange::Of(all, chunk_shape));
   for (int64_t i = 0; i < cells.size(); ++i) {
-    const auto part = PartOf(zarr::CellBox(cells.at(i), chunk_shape, shape), boxes);
+    const auto part = PartOf(CellBox(cells.at(i), chunk_shape, shape), boxes);
     if (part.has_value()) TESSERA_RETURN_IF_ERROR(body(*part));
   }
   return absl::OkStatus();

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/mesh/testing/arbitrary.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 namespace {
@@ -48,7 +48,7 @@ PartCounts CountedOneByOne(const Dims& shape, const Dims& chunk, const std::vect
     Dims cell = part.origin();
     for (size_t d = 0; d < cell.size(); ++d) cell[d] /= chunk[d];
     ++counts.parts;
-    counts.decoded += *zarr::CellBox(cell, chunk, shape).num_elements();
+    counts.decoded += *CellBox(cell, chunk, shape).num_elements();
   }
   return counts;
 }

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/array/testing/arrays.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/testing/status_matchers.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 namespace {
@@ -230,15 +230,15 @@ RC_GTEST_PROP(PlanSaveTest, EveryChunkIsWrittenWholeOnceByARankThatHoldsIt, ()) 
     std::map<std::vector<int64_t>, int> written;
     for (const PlannedPart& part : array.parts) {
       RC_ASSERT(HoldersOf(source, part.box).count(part.rank) == 1);
-      const auto cells = *zarr::CellRange::Of(part.box, array.metadata.chunk_shape);
+      const auto cells = *CellRange::Of(part.box, array.metadata.chunk_shape);
       for (int64_t i = 0; i < cells.size(); ++i) {
         const Dims cell = cells.at(i);
-        RC_ASSERT(Contains(part.box,
-                           zarr::CellBox(cell, array.metadata.chunk_shape, array.metadata.shape)));
+        RC_ASSERT(
+            Contains(part.box, CellBox(cell, array.metadata.chunk_shape, array.metadata.shape)));
         ++written[{cell.begin(), cell.end()}];
       }
     }
-    const Dims grid = zarr::GridShape(array.metadata.shape, array.metadata.chunk_shape);
+    const Dims grid = GridShape(array.metadata.shape, array.metadata.chunk_shape);
     RC_ASSERT(static_cast<int64_t>(written.size()) == *NumElements(grid));
     for (const auto& [cell, times] : written) RC_ASSERT(times == 1);
   }

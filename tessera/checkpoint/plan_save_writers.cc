@@ -1,7 +1,7 @@
 #include "tessera/checkpoint/plan_save_writers.h"
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 
@@ -9,10 +9,10 @@ void WriterBalance::Assign(const Box& block, std::span<const BlockHolder> holder
                            PlannedArray& array) {
   const zarr::Metadata& metadata = array.metadata;
   // The elements of a block fit 63 bits, so its chunks do.
-  const zarr::CellRange cells = zarr::CellRange::Of(block, metadata.chunk_shape).value();
+  const CellRange cells = CellRange::Of(block, metadata.chunk_shape).value();
   if (holders.size() == 1) return Add(block, cells.size(), holders.front(), array);
   for (int64_t i = 0; i < cells.size(); ++i) {
-    Add(zarr::CellBox(cells.at(i), metadata.chunk_shape, metadata.shape), 1, Least(holders), array);
+    Add(CellBox(cells.at(i), metadata.chunk_shape, metadata.shape), 1, Least(holders), array);
   }
 }
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "tessera/checkpoint/save_documents.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/hash128.h"
 #include "tessera/core/status.h"
 #include "tessera/ledger/index_file.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/chunk_key.h"
 
 namespace tessera::checkpoint {
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<ledger::ArrayManifest>> ListStored(const SavePlan& pl
                       .metadata_name = std::string(zarr::MetadataName(metadata.format)),
                       .metadata = documents.Of(metadata),
                       .chunks = {}});
-    const Dims grid = zarr::GridShape(metadata.shape, metadata.chunk_shape);
+    const Dims grid = GridShape(metadata.shape, metadata.chunk_shape);
     CellCursor cursor(grid);
     TESSERA_ASSIGN_OR_RETURN(const int64_t cells, NumElements(grid));
     for (int64_t i = 0; i < cells; ++i, ++next, cursor.Next()) {
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<ledger::ArrayManifest>> ListStored(const SavePlan& pl
           chunks[next].cell != i) {
         return Internal(path, ": chunk ", name, " was not written exactly once");
       }
-      const zarr::StoredValue& value = chunks[next].value;
+      const StoredValue& value = chunks[next].value;
       arrays.back().chunks.push_back({std::move(name), value.size, value.hash});
     }
   }

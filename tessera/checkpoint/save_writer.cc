@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "tessera/checkpoint/save_documents.h"
 #include "tessera/checkpoint/save_progress.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/chunk_key.h"
 #include "tessera/zarr/encode_chunk.h"
 #include "tessera/zarr/memory_need.h"
@@ -44,7 +44,7 @@ struct Work {
   const HeldPart* held = nullptr;         // nullptr: the metadata
   const std::string* document = nullptr;  // then
   const zarr::ChunkCodec* codec = nullptr;
-  zarr::CellRange cells = {};
+  CellRange cells = {};
 };
 
 struct Job {
@@ -125,8 +125,7 @@ class Writer {
     const PlannedArray& array = plan_.arrays[a];
     const Box& box = array.parts[held.part].box;
     TESSERA_ASSIGN_OR_RETURN(const zarr::ChunkCodec* codec, codecs_.Get(array.metadata));
-    TESSERA_ASSIGN_OR_RETURN(zarr::CellRange cells,
-                             zarr::CellRange::Of(box, array.metadata.chunk_shape));
+    TESSERA_ASSIGN_OR_RETURN(CellRange cells, CellRange::Of(box, array.metadata.chunk_shape));
     total_.bytes_total += *box.num_elements() * DTypeBytes(array.metadata.dtype);
     total_.chunks_total += cells.size();
     need_ = std::max(need_, NeedOf(array, *codec, held.elements));
@@ -161,7 +160,7 @@ class Writer {
                           ProgressTeller& teller, const std::stop_token& stop) {
     const zarr::Metadata& metadata = work.array->metadata;
     const Dims cell = work.cells.at(jobs_[job].cell);
-    const Box cell_box = zarr::CellBox(cell, metadata.chunk_shape, metadata.shape);
+    const Box cell_box = CellBox(cell, metadata.chunk_shape, metadata.shape);
     const Box& part = work.array->parts[work.held->part].box;
     ConstStridedView chunk = SubView(work.held->elements, RelativeTo(cell_box, part.origin()));
     if (cell_box.shape() != metadata.chunk_shape) {
@@ -169,8 +168,8 @@ class Writer {
     }
     const std::string key = Concat(target_.data_prefix, work.array->record.path, "/",
                                    zarr::ChunkKey(metadata.chunk_keys, cell));
-    const Dims grid = zarr::GridShape(metadata.shape, metadata.chunk_shape);
-    stored_[job] = {work.array_index, zarr::CellNumber(cell, grid)};
+    const Dims grid = GridShape(metadata.shape, metadata.chunk_shape);
+    stored_[job] = {work.array_index, CellNumber(cell, grid)};
     TESSERA_RETURN_IF_ERROR(StoreChunk(key, *work.codec, chunk, worker, stop, stored_[job].value));
     teller.Add(*cell_box.num_elements() * DTypeBytes(metadata.dtype));
     return absl::OkStatus();
@@ -189,7 +188,7 @@ class Writer {
 
   absl::Status StoreChunk(const std::string& key, const zarr::ChunkCodec& codec,
                           const ConstStridedView& chunk, zarr::Worker& worker,
-                          const std::stop_token& stop, zarr::StoredValue& value) const {
+                          const std::stop_token& stop, StoredValue& value) const {
     absl::Status encoded;
     const auto encode = [&](Sink sink) {
       zarr::StoredHash hash;

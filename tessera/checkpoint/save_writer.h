@@ -26,7 +26,7 @@ namespace tessera::checkpoint {
 struct StoredChunk {
   int64_t array = 0;  // in plan.arrays
   int64_t cell = 0;   // its number in the array's grid, in C order
-  zarr::StoredValue value = {};
+  StoredValue value = {};
   friend bool operator==(const StoredChunk&, const StoredChunk&) = default;
 };
 

@@ -7,13 +7,13 @@
 
 #include "tessera/array/testing/arrays.h"
 #include "tessera/checkpoint/save_codec.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/store/file_store.h"
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/fault_store.h"
 #include "tessera/store/testing/temporary_folder.h"
 #include "tessera/store/wrappers.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::checkpoint {
 namespace {

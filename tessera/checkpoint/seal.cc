@@ -10,10 +10,10 @@
 #include "tessera/checkpoint/unsealed.h"
 #include "tessera/checkpoint/verify.h"
 #include "tessera/commit/view.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/zarr/array.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/worker.h"
 
 namespace tessera::checkpoint {
@@ -191,9 +191,9 @@ class Sealer {
   absl::StatusOr<std::vector<ledger::StoredRecord>> HashChunks(const ArrayEntry& entry,
                                                                const zarr::Array& array) {
     TESSERA_ASSIGN_OR_RETURN(
-        const zarr::CellRange cells,
-        zarr::CellRange::Of(Box::Whole(array.metadata().shape), array.metadata().chunk_shape));
-    std::vector<std::optional<zarr::StoredValue>> values(static_cast<size_t>(cells.size()));
+        const CellRange cells,
+        CellRange::Of(Box::Whole(array.metadata().shape), array.metadata().chunk_shape));
+    std::vector<std::optional<StoredValue>> values(static_cast<size_t>(cells.size()));
     const uint64_t most = static_cast<uint64_t>(array.codec().most_encoded_bytes());
     TESSERA_RETURN_IF_ERROR(zarr::ForEachCell(
         io_, entry.path, cells.size(), kPieceBytes, stop_,

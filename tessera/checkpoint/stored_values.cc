@@ -77,10 +77,9 @@ absl::StatusOr<Vouching> FindVouching(store::KvStore& store, std::string_view pr
   return vouching;
 }
 
-absl::StatusOr<std::optional<zarr::StoredValue>> HashStored(store::KvStore& store,
-                                                            const std::string& key, uint64_t most,
-                                                            std::span<std::byte> room,
-                                                            std::stop_token stop) {
+absl::StatusOr<std::optional<StoredValue>> HashStored(store::KvStore& store, const std::string& key,
+                                                      uint64_t most, std::span<std::byte> room,
+                                                      std::stop_token stop) {
   Hasher128 hasher;
   TESSERA_ASSIGN_OR_RETURN(const store::ValueInfo info,
                            store.ReadPieces(
@@ -91,7 +90,7 @@ absl::StatusOr<std::optional<zarr::StoredValue>> HashStored(store::KvStore& stor
                                },
                                std::move(stop)));
   if (info.missing()) return std::nullopt;
-  return zarr::StoredValue{info.size, hasher.Finish()};
+  return StoredValue{info.size, hasher.Finish()};
 }
 
 }  // namespace tessera::checkpoint

@@ -62,10 +62,9 @@ absl::StatusOr<Vouching> FindVouching(store::KvStore& store, std::string_view pr
 
 // Size and hash of a value, read in pieces; nullopt when there is none.  OutOfRange when it has
 // more than `most` bytes.
-absl::StatusOr<std::optional<zarr::StoredValue>> HashStored(store::KvStore& store,
-                                                            const std::string& key, uint64_t most,
-                                                            std::span<std::byte> room,
-                                                            std::stop_token stop = {});
+absl::StatusOr<std::optional<StoredValue>> HashStored(store::KvStore& store, const std::string& key,
+                                                      uint64_t most, std::span<std::byte> room,
+                                                      std::stop_token stop = {});
 
 }  // namespace tessera::checkpoint
 

@@ -9,17 +9,17 @@
 #include "absl/container/flat_hash_set.h"
 #include "tessera/checkpoint/load_array.h"
 #include "tessera/checkpoint/stored_values.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
 #include "tessera/zarr/array.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/worker.h"
 
 namespace tessera::checkpoint {
 namespace {
 
 // Takes everything and keeps nothing.
-class Nowhere final : public zarr::Destination {
+class Nowhere final : public Destination {
  public:
   std::optional<StridedView> MemoryFor(const Box&) override { return std::nullopt; }
   absl::Status Put(const Box&, const ConstStridedView&) override { return absl::OkStatus(); }
@@ -50,8 +50,8 @@ class ArrayCheck {
     }
     CheckRecord(*array);
     TESSERA_ASSIGN_OR_RETURN(
-        const zarr::CellRange cells,
-        zarr::CellRange::Of(Box::Whole(array->metadata().shape), array->metadata().chunk_shape));
+        const CellRange cells,
+        CellRange::Of(Box::Whole(array->metadata().shape), array->metadata().chunk_shape));
     TESSERA_RETURN_IF_ERROR(quick ? LookFor(*array, cells) : Decode(*array, cells));
     return Findings();
   }
@@ -69,7 +69,7 @@ class ArrayCheck {
                    ", the metadata says ", DTypeName(found.dtype), ShapeText(found.shape)));
   }
 
-  absl::Status LookFor(const zarr::Array& array, const zarr::CellRange& cells) {
+  absl::Status LookFor(const zarr::Array& array, const CellRange& cells) {
     TESSERA_ASSIGN_OR_RETURN(
         const auto listed, store_.List(entry_.path.empty() ? "" : Concat(entry_.path, "/"), stop_));
     absl::flat_hash_set<std::string> there;
@@ -85,7 +85,7 @@ class ArrayCheck {
     return absl::OkStatus();
   }
 
-  absl::Status Decode(const zarr::Array& array, const zarr::CellRange& cells) {
+  absl::Status Decode(const zarr::Array& array, const CellRange& cells) {
     return zarr::ForEachCell(io_, name_, cells.size(), 0, stop_,
                              [&](int64_t i, zarr::Worker&, const std::stop_token& stop) {
                                return full_ ? absl::OkStatus()
@@ -94,7 +94,7 @@ class ArrayCheck {
   }
 
   absl::Status DecodeCell(const zarr::Array& array, const Dims& cell, const std::stop_token& stop) {
-    const Box box = zarr::CellBox(cell, array.metadata().chunk_shape, array.metadata().shape);
+    const Box box = CellBox(cell, array.metadata().chunk_shape, array.metadata().shape);
     Nowhere nowhere;
     const auto read = array.ReadParts(std::span(&box, 1), nowhere, io_, {}, stop);
     const std::string key = array.KeyOf(cell);

@@ -28,7 +28,7 @@ namespace {
 struct Vouched {
   std::string key;  // of the array
   std::string file;
-  zarr::StoredValue value;
+  StoredValue value;
 };
 
 // Problems from many threads.

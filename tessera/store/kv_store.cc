@@ -108,4 +108,17 @@ absl::StatusOr<std::vector<ReadResult>> KvStore::ReadMany(std::span<const ReadRe
   return ReadManyOn(pool, width, *this, requests, std::move(stop));
 }
 
+absl::Status KvStore::Reserve(std::string_view key, uint64_t /*size*/, std::stop_token /*stop*/) {
+  return Unimplemented(Describe(key), ": this store writes values only as a whole");
+}
+
+absl::Status KvStore::WriteAt(std::string_view key, uint64_t /*offset*/,
+                              std::span<const std::byte> /*data*/, std::stop_token /*stop*/) {
+  return Unimplemented(Describe(key), ": this store writes values only as a whole");
+}
+
+absl::StatusOr<Bytes> KvStore::Map(std::string_view key, std::stop_token /*stop*/) {
+  return Unimplemented(Describe(key), ": this store has no memory to look at");
+}
+
 }  // namespace tessera::store

@@ -157,6 +157,25 @@ class KvStore {
   // does not bring it back: what was written since the last good one is to be written again.
   virtual absl::Status Flush(std::stop_token stop = {});
 
+  // Makes a value of `size` bytes, zeros until WriteAt, in place of what may be there.  Unlike one
+  // that is written it is seen before it is whole, so the key is one that nobody reads yet.
+  // Unimplemented where writes_parts() is false.
+  virtual absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop = {});
+
+  // Replaces bytes [offset, offset + data.size()) of a value that was reserved.  Many may be at it
+  // at once, in this and in other processes, as long as their bytes differ.  NotFound without a
+  // value, OutOfRange past its end.
+  virtual absl::Status WriteAt(std::string_view key, uint64_t offset,
+                               std::span<const std::byte> data, std::stop_token stop = {});
+
+  // Whether Reserve and WriteAt work.
+  virtual bool writes_parts() const { return false; }
+
+  // The whole value as memory whose pages are read when they are looked at, and never copied.  Who
+  // changes the value in place changes what is seen; Write and MovePrefix do not.  NotFound without
+  // a value; Unimplemented where the store has no such memory.
+  virtual absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop = {});
+
   // Whether ReadPieces and WritePieces take no memory for a value beside that of the pieces.
   virtual bool streams() const { return false; }
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tessera/codec/transposes.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 
 namespace tessera::zarr {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/memory_need.h"
 #include "tessera/zarr/shard_index.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
 #include "tessera/zarr/array.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/chunk_reader.h"
 #include "tessera/zarr/memory_need.h"
 #include "tessera/zarr/read_method.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/store/file_store.h"
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/temporary_folder.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/testing/boxes.h"
 #include "tessera/zarr/testing/random_arrays.h"
 

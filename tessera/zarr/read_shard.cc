@@ -1,8 +1,8 @@
 // ChunkReader: shards, from their index to the chunks inside.
 #include <utility>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/chunk_reader.h"
 #include "tessera/zarr/request.h"
 

@@ -10,7 +10,7 @@
 #include "tessera/core/hash128.h"
 #include "tessera/core/pieces.h"
 #include "tessera/core/status.h"
-#include "tessera/zarr/stored_value.h"
+#include "tessera/core/stored_value.h"
 
 namespace tessera::zarr {
 

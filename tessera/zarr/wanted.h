@@ -8,10 +8,10 @@
 #include <string>
 
 #include "tessera/core/box.h"
+#include "tessera/core/stored_value.h"
 #include "tessera/core/strided.h"
 #include "tessera/store/kv_store.h"
 #include "tessera/zarr/shard_index.h"
-#include "tessera/zarr/stored_value.h"
 
 namespace tessera::zarr {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
 #include "tessera/zarr/array.h"
-#include "tessera/zarr/chunk_grid.h"
 #include "tessera/zarr/encode_chunk.h"
 #include "tessera/zarr/memory_need.h"
 #include "tessera/zarr/request.h"

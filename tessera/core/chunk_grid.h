@@ -1,6 +1,6 @@
 // The regular grid of chunks over an array: which cells a box meets, and where each one lies.
-#ifndef TESSERA_ZARR_CHUNK_GRID_H_
-#define TESSERA_ZARR_CHUNK_GRID_H_
+#ifndef TESSERA_CORE_CHUNK_GRID_H_
+#define TESSERA_CORE_CHUNK_GRID_H_
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 #include "tessera/core/box.h"
 #include "tessera/core/shape.h"
 
-namespace tessera::zarr {
+namespace tessera {
 
 // A block of cells, numbered in C order.  Holds two corners, not the cells: a hostile chunk shape
 // can make as many of them as the box has elements.
@@ -43,6 +43,6 @@ Box CellBox(DimsView cell, DimsView chunk_shape, DimsView shape);
 // The first index of a cell.
 Dims CellOrigin(DimsView cell, DimsView chunk_shape);
 
-}  // namespace tessera::zarr
+}  // namespace tessera
 
-#endif  // TESSERA_ZARR_CHUNK_GRID_H_
+#endif  // TESSERA_CORE_CHUNK_GRID_H_

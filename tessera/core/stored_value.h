@@ -1,12 +1,12 @@
 // StoredValue: what a manifest says of the value under a key.
-#ifndef TESSERA_ZARR_STORED_VALUE_H_
-#define TESSERA_ZARR_STORED_VALUE_H_
+#ifndef TESSERA_CORE_STORED_VALUE_H_
+#define TESSERA_CORE_STORED_VALUE_H_
 
 #include <cstdint>
 
 #include "tessera/core/hash128.h"
 
-namespace tessera::zarr {
+namespace tessera {
 
 // A stored value as a whole.
 struct StoredValue {
@@ -15,6 +15,6 @@ struct StoredValue {
   friend bool operator==(const StoredValue&, const StoredValue&) = default;
 };
 
-}  // namespace tessera::zarr
+}  // namespace tessera
 
-#endif  // TESSERA_ZARR_STORED_VALUE_H_
+#endif  // TESSERA_CORE_STORED_VALUE_H_

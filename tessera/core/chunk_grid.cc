@@ -1,10 +1,10 @@
-#include "tessera/zarr/chunk_grid.h"
+#include "tessera/core/chunk_grid.h"
 
 #include <algorithm>
 
 #include "tessera/core/status.h"
 
-namespace tessera::zarr {
+namespace tessera {
 
 absl::StatusOr<CellRange> CellRange::Of(const Box& box, DimsView chunk_shape) {
   CellRange range;
@@ -57,4 +57,4 @@ Box CellBox(DimsView cell, DimsView chunk_shape, DimsView shape) {
   return *std::move(box);
 }
 
-}  // namespace tessera::zarr
+}  // namespace tessera

@@ -1,4 +1,4 @@
-#include "tessera/zarr/chunk_grid.h"
+#include "tessera/core/chunk_grid.h"
 
 #include <limits>
 
@@ -7,7 +7,7 @@
 
 #include "tessera/core/testing/status_matchers.h"
 
-namespace tessera::zarr {
+namespace tessera {
 namespace {
 
 using ::tessera::testing::StatusIs;
@@ -56,4 +56,4 @@ TEST(ChunkGridTest, TheLastChunkMayEndPastWhat63BitsHold) {
 }
 
 }  // namespace
-}  // namespace tessera::zarr
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// <stem>.safetensors.index.json: which file of a sharded set holds which tensor.
+#ifndef TESSERA_SAFETENSORS_INDEX_FILE_H_
+#define TESSERA_SAFETENSORS_INDEX_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/core/json.h"
+
+namespace tessera::safetensors {
+
+struct IndexFile {
+  // Member "metadata.total_size": bytes of all tensors.
+  std::optional<int64_t> total_size = {};
+  // The other members of "metadata", of any kind, as JSON text; "{}" for none.
+  std::string metadata = "{}";
+  // Tensor and file, in the order of the file.
+  std::vector<std::pair<std::string, std::string>> weight_map = {};
+  friend bool operator==(const IndexFile&, const IndexFile&) = default;
+};
+
+inline constexpr uint64_t kMaxIndexBytes = 256'000'000;
+
+// InvalidArgument, naming the member, when `text` is not JSON or not such a file, when a tensor
+// stands there twice, and for a file name that is absolute, has a separator, is "..", "." or empty,
+// or has a NUL.  total_size is information: one that is no integer is kept among the metadata.
+absl::StatusOr<IndexFile> DecodeIndexFile(std::string_view text);
+
+// As transformers writes it: two spaces, "metadata" first, and a newline at the end; the weight map
+// by name.
+std::string EncodeIndexFile(const IndexFile& index);
+
+// Whether `text` is a JSON object with a weight_map: what such a file is told by.
+bool LooksLikeIndexFile(std::string_view text);
+
+}  // namespace tessera::safetensors
+
+#endif  // TESSERA_SAFETENSORS_INDEX_FILE_H_
