@@ -46,13 +46,15 @@ std::vector<Box> PartsOf(const Box& box, const Tensor& tensor) {
   return parts;
 }
 
-// An element is a function of its number, and fits the bits of its dtype.
+// The same ones each time; they fit the bits of their dtype.
 std::vector<std::byte> ElementsOf(const Dims& shape, DType dtype) {
   std::vector<std::byte> elements(static_cast<size_t>(*NumBytes(dtype, shape)));
   const int bits = InfoOf(dtype).bits;
   const int values = dtype == DType::kBool ? 2 : bits < 8 ? 1 << bits : 251;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    elements[i] = static_cast<std::byte>((i * 13 + i / 97) % static_cast<size_t>(values));
+  uint32_t random = 1;
+  for (std::byte& element : elements) {
+    random = random * 1664525 + 1013904223;
+    element = static_cast<std::byte>((random >> 16) * static_cast<uint32_t>(values) >> 16);
   }
   return elements;
 }
