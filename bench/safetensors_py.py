@@ -124,7 +124,7 @@ def main():
             if not re.search(args.only, case):
                 continue
             theirs, ours = measure(case, args.rounds, folder, program)
-            print(f"{case:22} {theirs:10.4f} {ours:10.4f} {theirs / ours:6.2f} {bar or '':>5}")
+            print(f"{case:22} {theirs:10.6f} {ours:10.6f} {theirs / ours:6.2f} {bar or '':>5}")
             if bar is not None and theirs / ours < bar:
                 missed.append(case)
     for case in missed:

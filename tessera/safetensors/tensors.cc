@@ -107,6 +107,36 @@ absl::StatusOr<SetPlan> PlanFile(std::span<const TensorView> tensors,
   return PlanSet(planned, {.metadata = options.metadata, .alignment = options.alignment});
 }
 
+// Hands pieces on, small ones together: a file of many small tensors is not written bit by bit.
+class Gatherer {
+ public:
+  explicit Gatherer(Sink sink) : sink_(sink) { held_.Resize(kRoomBytes); }
+
+  absl::Status Add(std::span<const std::byte> piece) {
+    if (piece.size() > held_.size() - used_) TESSERA_RETURN_IF_ERROR(HandOn());
+    if (piece.size() >= kLargePiece) {
+      TESSERA_RETURN_IF_ERROR(HandOn());
+      return sink_(piece);
+    }
+    std::copy(piece.begin(), piece.end(), held_.span().begin() + static_cast<ptrdiff_t>(used_));
+    used_ += piece.size();
+    return absl::OkStatus();
+  }
+
+  // What is still held.
+  absl::Status HandOn() {
+    const std::span<const std::byte> held = held_.span().first(std::exchange(used_, 0));
+    return held.empty() ? absl::OkStatus() : sink_(held);
+  }
+
+ private:
+  static constexpr size_t kLargePiece = kRoomBytes / 4;
+
+  const Sink sink_;
+  Buffer held_;
+  size_t used_ = 0;
+};
+
 // The tensors' places in the list that was given, as they lie in the file.
 std::vector<size_t> FileOrder(const SetPlan& plan) {
   std::vector<size_t> order(plan.places.size());
@@ -177,16 +207,17 @@ absl::Status SaveFile(store::KvStore& store, std::string_view key,
   const PlannedFile& file = plan->files.front();
   // One stream: the kernel lets one writer at a time into a file, so more of them were no faster.
   const auto produce = [&](Sink sink) -> absl::Status {
-    TESSERA_RETURN_IF_ERROR(sink(std::as_bytes(std::span(file.header_bytes))));
+    Gatherer gatherer(sink);
+    TESSERA_RETURN_IF_ERROR(gatherer.Add(std::as_bytes(std::span(file.header_bytes))));
     Buffer room;
     room.Resize(kRoomBytes);
     for (const size_t i : FileOrder(*plan)) {
       if (stop.stop_requested()) return Cancelled(store.Describe(key), ": stopped while writing");
       TESSERA_RETURN_IF_ERROR(ForEachStoredPiece(
           tensors[i].elements, tensors[i].dtype, room,
-          [&](uint64_t, std::span<const std::byte> piece) { return sink(piece); }));
+          [&](uint64_t, std::span<const std::byte> piece) { return gatherer.Add(piece); }));
     }
-    return absl::OkStatus();
+    return gatherer.HandOn();
   };
   return store.WritePieces(key, produce, std::nullopt, stop).status();
 }
