@@ -29,7 +29,7 @@ CASES = {
     "load, mapped": ("load", "map", None),
     "save": ("save", "save-kernel", 1.5),
     "save, durable": ("save", "save", None),
-    "open": ("open", "open", None),
+    "open, small tensors": ("open small", "open", 3),
     "load, small tensors": ("load small", "load", 1.5),
     "save, small tensors": ("save small", "save-kernel", 1.5),
 }
@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--dir", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--mib", type=int, default=2048)
-    parser.add_argument("--small", type=int, default=10000)
+    parser.add_argument("--small", type=int, default=20000)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     program = args.build / "bench" / "bench_safetensors"
