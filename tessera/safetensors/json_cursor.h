@@ -16,11 +16,11 @@
 
 namespace tessera::safetensors {
 
-// Strict: what RFC 8259 does not have is refused.  Every error is InvalidArgument and begins with
-// the byte where reading stopped.
+// Strict: what RFC 8259 does not have is refused, but for text that is not UTF-8, which is passed
+// on as it is.  Every error is InvalidArgument and begins with the byte where reading stopped.
 class JsonCursor {
  public:
-  // `text` outlives the cursor.  REQUIRES: it is UTF-8.
+  // `text` outlives the cursor.
   explicit JsonCursor(std::string_view text) : text_(text) {}
 
   // Whether `c` is next, after white space.
