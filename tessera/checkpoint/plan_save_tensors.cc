@@ -12,6 +12,7 @@
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/safetensors/blocks.h"
+#include "tessera/safetensors/shard_names.h"
 #include "tessera/safetensors/unfolded_store.h"
 #include "tessera/tree/walk.h"
 
@@ -80,6 +81,11 @@ class TensorPlanner {
       return InvalidArgument(
           "prefix ", Quoted(options_.prefix),
           ": safetensors have none; the stem of the file names tells sets apart");
+    }
+    const std::string& stem = std::get<SafetensorsFormat>(options_.format).stem;
+    if (safetensors::DeriveBasePrefixFromPath(stem) != stem) {
+      return InvalidArgument("stem ", Quoted(stem), ": is the name of a file of the stem ",
+                             Quoted(safetensors::DeriveBasePrefixFromPath(stem)));
     }
     const auto* codecs = std::get_if<CodecList>(&options_.codec);
     if (codecs == nullptr || codecs->empty()) return absl::OkStatus();

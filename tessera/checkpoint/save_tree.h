@@ -46,6 +46,10 @@ class Save {
   Save& FloatsAs(DType dtype) { return Set(options_.plan.float_dtype, dtype); }
   Save& ChunkBytes(int64_t most) { return Set(options_.plan.chunk_bytes, most); }
   Save& Codec(SaveCodec codec) { return Set(options_.plan.codec, std::move(codec)); }
+  // One file, or shards and their index; see SafetensorsFormat.
+  Save& AsSafetensors(SafetensorsFormat format = {}) {
+    return Set(options_.plan.format, std::move(format));
+  }
   Save& WithoutIndex() { return Set(options_.write_index, false); }
   Save& Shared() { return Set(options_.snapshot, SnapshotMode::kShare); }
   Save& RefuseIfBusy() { return Set(options_.if_busy, IfBusy::kRefuse); }
