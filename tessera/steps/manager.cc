@@ -186,20 +186,14 @@ absl::StatusOr<std::vector<Future<SaveReport>>> CheckpointManager::SaveAll(
 absl::StatusOr<array::ValueTree> CheckpointManager::Gathered(const TreePart& part) {
   const auto* const whether = std::get_if<bool>(&part.options.gather);
   if (whether != nullptr && !*whether) return *part.tree;
-  array::FlatState state;
-  TESSERA_RETURN_IF_ERROR(
-      tree::ForEachLeaf(*part.tree, [&](const tree::KeyPathView& path, const array::Value& value) {
-        state.emplace_back(path.Dotted(), value);
-      }));
   std::unique_ptr<device::Platform> own;
   if (platform_ == nullptr) {
     TESSERA_ASSIGN_OR_RETURN(own, HostPlatformOf(*part.tree));
   }
   const array::Mover mover{own != nullptr ? *own : *platform_, *comm_};
-  TESSERA_ASSIGN_OR_RETURN(const array::GatheredState gathered,
-                           array::ApplyGatherFunctions(state, part.options.gather, mover));
-  size_t next = 0;
-  return tree::Map(*part.tree, [&](const array::Value&) { return gathered.state[next++].second; });
+  TESSERA_ASSIGN_OR_RETURN(array::GatheredTree gathered,
+                           array::GatherTree(*part.tree, part.options.gather, mover));
+  return std::move(gathered.tree);
 }
 
 absl::StatusOr<CheckpointManager::Prepared> CheckpointManager::Prepare(const TreePart& part,
