@@ -46,13 +46,15 @@ std::vector<Box> PartsOf(const Box& box, const Tensor& tensor) {
   return parts;
 }
 
-// An element is a function of its number, and fits the bits of its dtype.
+// The same ones each time; they fit the bits of their dtype.
 std::vector<std::byte> ElementsOf(const Dims& shape, DType dtype) {
   std::vector<std::byte> elements(static_cast<size_t>(*NumBytes(dtype, shape)));
   const int bits = InfoOf(dtype).bits;
   const int values = dtype == DType::kBool ? 2 : bits < 8 ? 1 << bits : 251;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    elements[i] = static_cast<std::byte>((i * 13 + i / 97) % static_cast<size_t>(values));
+  uint32_t random = 1;
+  for (std::byte& element : elements) {
+    random = random * 1664525 + 1013904223;
+    element = static_cast<std::byte>((random >> 16) * static_cast<uint32_t>(values) >> 16);
   }
   return elements;
 }
@@ -178,10 +180,10 @@ TEST_P(ReadWriteTest, AnyBoxIsReadIntoAnyMemory) {
     const int64_t bytes = DTypeBytes(tensor.dtype);
     const Dims dense = RowMajorStrides(tensor.shape, bytes);
     const Dims turned = ColumnMajorStrides(tensor.shape, bytes);
+    const int boxes = tensor.end - tensor.begin > 1'000'000 ? 1 : 10;
     for (const bool direct : {true, false}) {
-      ExpectBox(set, tensor, Box::Whole(tensor.shape), dense, direct);
-      ExpectBox(set, tensor, Box::Whole(tensor.shape), turned, direct);
-      for (int i = 0; i < 3; ++i) {
+      ExpectBox(set, tensor, Box::Whole(tensor.shape), direct ? dense : turned, direct);
+      for (int i = 0; i < boxes; ++i) {
         const Box box = RandomBox(tensor.shape, random);
         ExpectBox(set, tensor, box, random() % 2 == 0 ? dense : turned, direct);
       }
