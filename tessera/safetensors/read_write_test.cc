@@ -180,10 +180,10 @@ TEST_P(ReadWriteTest, AnyBoxIsReadIntoAnyMemory) {
     const int64_t bytes = DTypeBytes(tensor.dtype);
     const Dims dense = RowMajorStrides(tensor.shape, bytes);
     const Dims turned = ColumnMajorStrides(tensor.shape, bytes);
+    const int boxes = tensor.end - tensor.begin > 1'000'000 ? 1 : 10;
     for (const bool direct : {true, false}) {
-      ExpectBox(set, tensor, Box::Whole(tensor.shape), dense, direct);
-      ExpectBox(set, tensor, Box::Whole(tensor.shape), turned, direct);
-      for (int i = 0; i < 3; ++i) {
+      ExpectBox(set, tensor, Box::Whole(tensor.shape), direct ? dense : turned, direct);
+      for (int i = 0; i < boxes; ++i) {
         const Box box = RandomBox(tensor.shape, random);
         ExpectBox(set, tensor, box, random() % 2 == 0 ? dense : turned, direct);
       }
