@@ -50,7 +50,6 @@ absl::StatusOr<bool> AddIndex(KvStore& store, const std::string& stem, const std
   const auto index = safetensors::DecodeIndexFile(read->value->text());
   if (!index.ok()) return true;
   keys.insert(name);
-  keys.insert(SealKey(name));
   for (const auto& [tensor, file] : index->weight_map) {
     // Another set's files may be named here, and stay that set's.
     if (file.ends_with(kEnding) && safetensors::DeriveBasePrefixFromPath(file) == stem) {
@@ -78,15 +77,16 @@ ledger::StoredRecord RecordOf(const std::string& name, std::string_view text) {
 absl::StatusOr<std::vector<std::string>> FilesOfSet(KvStore& store, const std::string& stem,
                                                     const std::vector<std::string>& series,
                                                     const std::stop_token& stop) {
-  std::set<std::string> keys;
+  const std::string single = Concat(stem, kEnding);
+  // A seal whose files are gone would vouch for a set that is none.
+  std::set<std::string> keys = {SealKey(single), SealKey(safetensors::IndexFilename(stem))};
   TESSERA_ASSIGN_OR_RETURN(const bool has_index, AddIndex(store, stem, stop, keys));
   if (!has_index) {
     TESSERA_ASSIGN_OR_RETURN(const bool whole, AreTensors(store, series, stop));
     if (whole) keys.insert(series.begin(), series.end());
   }
-  const std::string single = Concat(stem, kEnding);
   TESSERA_ASSIGN_OR_RETURN(const bool is_single, IsTensors(store, single, stop));
-  if (is_single) keys.insert({single, SealKey(single)});
+  if (is_single) keys.insert(single);
   return std::vector<std::string>(keys.begin(), keys.end());
 }
 

@@ -241,7 +241,7 @@ class SaveTensorsRanksTest : public ::testing::TestWithParam<Form> {
 };
 
 INSTANTIATE_TEST_SUITE_P(
-    All, SaveTensorsTest,
+    All, SaveTensorsRanksTest,
     ::testing::Values(Form{"OneInMemory", 1, false}, Form{"OneInFiles", 1, true},
                       Form{"TwoInMemory", 2, false}, Form{"TwoInFiles", 2, true},
                       Form{"FourInMemory", 4, false}, Form{"FourInFiles", 4, true}),
