@@ -9,6 +9,7 @@
 #include "tessera/mesh/mesh_scope.h"
 #include "tessera/tree/flat_map.h"
 #include "tessera/tree/map.h"
+#include "tessera/tree/walk.h"
 
 namespace tessera::array {
 namespace {
@@ -141,6 +142,22 @@ absl::StatusOr<GatheredState> ApplyGatherFunctions(const FlatState& state,
     return GatheredState{state, 0};
   }
   return StateGatherer(std::move(by_name), mover, options).Run(state);
+}
+
+absl::StatusOr<GatheredTree> GatherTree(const ValueTree& tree, const GatherFunctions& functions,
+                                        const Mover& mover,
+                                        const ApplyGatherFunctionsOptions& options) {
+  FlatState state;
+  TESSERA_RETURN_IF_ERROR(
+      tree::ForEachLeaf(tree, [&](const tree::KeyPathView& path, const Value& value) {
+        state.emplace_back(path.Dotted(), value);
+      }));
+  TESSERA_ASSIGN_OR_RETURN(const GatheredState gathered,
+                           ApplyGatherFunctions(state, functions, mover, options));
+  size_t next = 0;
+  TESSERA_ASSIGN_OR_RETURN(
+      ValueTree host, tree::Map(tree, [&](const Value&) { return gathered.state[next++].second; }));
+  return GatheredTree{std::move(host), gathered.mismatches};
 }
 
 }  // namespace tessera::array

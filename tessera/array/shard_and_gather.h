@@ -74,6 +74,16 @@ absl::StatusOr<GatheredState> ApplyGatherFunctions(const FlatState& state,
                                                    const Mover& mover,
                                                    const ApplyGatherFunctionsOptions& options = {});
 
+struct GatheredTree {
+  ValueTree tree;
+  int64_t mismatches = 0;  // leaves without a function
+};
+
+// The same of a tree, whose leaves are called by their dotted paths.
+absl::StatusOr<GatheredTree> GatherTree(const ValueTree& tree, const GatherFunctions& functions,
+                                        const Mover& mover,
+                                        const ApplyGatherFunctionsOptions& options = {});
+
 }  // namespace tessera::array
 
 #endif  // TESSERA_ARRAY_SHARD_AND_GATHER_H_

@@ -101,7 +101,8 @@ class Cutter {
 }  // namespace
 
 std::string_view ChunkReasonName(ChunkReason reason) {
-  static constexpr std::string_view kNames[] = {"shard", "divided", "uneven", "indivisible"};
+  static constexpr std::string_view kNames[] = {"shard", "divided", "uneven", "indivisible",
+                                                "block"};
   return kNames[static_cast<size_t>(reason)];
 }
 

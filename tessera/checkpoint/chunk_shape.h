@@ -12,13 +12,14 @@ namespace tessera::checkpoint {
 
 // Why chunks have the shape they have.
 enum class ChunkReason {
-  kShard,       // one chunk a shard, as JAX does
-  kDivided,     // the shard is larger than a chunk may be, and is cut evenly
-  kUneven,      // the same, where the last chunk of a dimension is shorter than the others
-  kIndivisible  // the shard is too large, and its sizes have no factor to cut it by
+  kShard,        // one chunk a shard, as JAX does
+  kDivided,      // the shard is larger than a chunk may be, and is cut evenly
+  kUneven,       // the same, where the last chunk of a dimension is shorter than the others
+  kIndivisible,  // the shard is too large, and its sizes have no factor to cut it by
+  kBlock,        // what safetensors files are read and hashed by, whatever the shards are
 };
 
-// "shard", "divided", "uneven", "indivisible".
+// "shard", "divided", "uneven", "indivisible", "block".
 std::string_view ChunkReasonName(ChunkReason reason);
 
 struct ChunkChoice {

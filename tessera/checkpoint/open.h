@@ -8,32 +8,18 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tessera/checkpoint/checkpoint_array.h"
+#include "tessera/checkpoint/detect_format.h"
 #include "tessera/core/io_context.h"
-#include "tessera/ledger/index_file.h"
-#include "tessera/ledger/manifest.h"
 #include "tessera/ledger/structure.h"
 #include "tessera/store/kv_store.h"
-#include "tessera/zarr/metadata.h"
 
 namespace tessera::checkpoint {
-
-// One array.
-struct CheckpointArray {
-  std::vector<std::string> key;  // components, without the prefix
-  std::string name;              // the key with dots, as messages, callbacks and shardings call it
-  std::string path;              // in the store; empty: its root
-  std::shared_ptr<const zarr::Metadata> metadata;
-  // What every stored value must be; nullptr: nobody wrote it down.
-  std::shared_ptr<const ledger::ArrayManifest> manifest = nullptr;
-
-  ShapeDtype shape_dtype() const { return {metadata->shape, metadata->dtype}; }
-  // As the index would list it.
-  ledger::ArrayRecord Record() const;
-};
 
 struct OpenOptions {
   std::string prefix = {};
@@ -41,6 +27,9 @@ struct OpenOptions {
   bool all_prefixes = false;
   // Reads the manifest and holds the metadata documents against it.
   bool verify = true;
+  // The safetensors file, or index of some, in the folder that is meant; empty: what DetectFormat
+  // finds.
+  std::string file = {};
 };
 
 // Who vouches for the bytes.
@@ -53,18 +42,20 @@ enum class Integrity {
 // A value; copies share everything.  It sees the state that was there when it was opened.
 class Checkpoint {
  public:
-  // Reads index, manifest and every metadata document, on the pool of `io`.  `store` outlives the
-  // checkpoint.  A folder without an index is taken for the arrays that are found in it.
+  // Reads index, manifest and every metadata document or header, on the pool of `io`.  `store`
+  // outlives the checkpoint.  The format is found out (detect_format.h).
   //
-  // NotFound when there is neither; Unimplemented for an OCDBT store; InvalidArgument as
-  // DecodeIndexFile and EntriesOfIndex; FailedPrecondition, naming both, when the index says
-  // another shape or dtype than the metadata; DataLoss when manifest, index and metadata are not
-  // those that were written together, or a listed array has no metadata.
+  // NotFound when there is nothing; Unimplemented for an OCDBT store; InvalidArgument as
+  // DetectFormat, DecodeIndexFile and EntriesOfIndex; FailedPrecondition, naming both, when the
+  // index says another shape or dtype than the metadata; DataLoss when manifest, index and metadata
+  // or headers are not those that were written together, or a listed array has no metadata.  Those
+  // of FileSet.
   static absl::StatusOr<Checkpoint> Open(store::KvStore& store, IoContext& io,
                                          const OpenOptions& options = {},
                                          std::stop_token stop = {});
 
-  // The same with a store of its own; see open_location.h for what `location` may be.
+  // The same with a store of its own; see open_location.h for what `location` may be.  That of a
+  // file means options.file.
   static absl::StatusOr<Checkpoint> OpenAt(std::string_view location, IoContext& io,
                                            const OpenOptions& options = {},
                                            std::stop_token stop = {});
@@ -75,7 +66,15 @@ class Checkpoint {
   // Of the tree that was saved, where the writer kept it and one prefix was opened; its arrays are
   // numbered as arrays() is.
   const std::optional<ledger::SavedTree>& structure() const { return data_->structure; }
+  Format format() const { return data_->format; }
   bool has_index() const { return data_->has_index; }
+  // What a writer has put into the headers of safetensors files: the members of `__metadata__` of
+  // the first one, then those of the index that it does not have.  Empty for other formats.
+  const std::vector<std::pair<std::string, std::string>>& header_metadata() const {
+    return data_->header_metadata;
+  }
+  // nullptr: it is not of safetensors files.
+  const safetensors::FileSet* file_set() const { return data_->set.get(); }
   Integrity integrity() const { return data_->integrity; }
   // Names the state; another one after the next commit.
   const std::string& state_id() const { return data_->state_id; }
@@ -92,9 +91,12 @@ class Checkpoint {
     store::KvStore* base = nullptr;
     std::shared_ptr<store::KvStore> view;
     std::string state_id;
+    Format format = Format::kTensorstore;
     bool has_index = false;
+    std::vector<std::pair<std::string, std::string>> header_metadata;
     Integrity integrity = Integrity::kNone;
     std::string prefix;
+    std::shared_ptr<const safetensors::FileSet> set;
     std::vector<CheckpointArray> arrays;
     std::optional<ledger::SavedTree> structure;
   };

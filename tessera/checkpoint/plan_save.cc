@@ -1,14 +1,12 @@
 #include "tessera/checkpoint/plan_save.h"
 
 #include <algorithm>
-#include <memory>
-#include <numeric>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "tessera/array/shard_grid.h"
+#include "tessera/checkpoint/plan_save_arrays.h"
+#include "tessera/checkpoint/plan_save_tensors.h"
 #include "tessera/checkpoint/plan_save_writers.h"
-#include "tessera/core/convert.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/tree/map.h"
@@ -42,24 +40,6 @@ CodecList ForDType(CodecList codecs, DType dtype) {
   return codecs;
 }
 
-// Asks each (sharding, shape) once, as the arrays of a model repeat in both.
-class GridCache {
- public:
-  absl::StatusOr<const array::ShardGrid*> Get(const mesh::Sharding& sharding, const Dims& shape) {
-    auto& of_shape = grids_[shape];
-    for (const auto& [known, grid] : of_shape) {
-      if (known == sharding) return grid.get();
-    }
-    TESSERA_ASSIGN_OR_RETURN(array::ShardGrid grid, array::ShardGrid::Make(sharding, shape));
-    of_shape.emplace_back(sharding, std::make_unique<array::ShardGrid>(std::move(grid)));
-    return of_shape.back().second.get();
-  }
-
- private:
-  using Entry = std::pair<mesh::Sharding, std::unique_ptr<array::ShardGrid>>;
-  absl::flat_hash_map<Dims, std::vector<Entry>> grids_;
-};
-
 class Planner {
  public:
   Planner(const PlanOptions& options, int ranks)
@@ -83,10 +63,6 @@ class Planner {
   }
 
  private:
-  static std::string NameOf(const PlannedArray& array) {
-    return array.key.empty() ? "the root" : array.key;
-  }
-
   absl::Status TakeLeaves(const array::ValueTree& tree) {
     TESSERA_ASSIGN_OR_RETURN(
         ledger::SavedTree saved,
@@ -117,7 +93,7 @@ class Planner {
     for (std::string& component : path.Components()) key.push_back(std::move(component));
     TESSERA_ASSIGN_OR_RETURN(planned.record.path, tree::EncodeStoredPath(key));
     planned.metadata.shape = array.shape;
-    planned.metadata.dtype = StoredDType(array.dtype);
+    planned.metadata.dtype = StoredDType(array.dtype, options_);
     planned.record.shape = array.shape;
     planned.record.dtype = DTypeName(planned.metadata.dtype);
     if (tree::SplitLegacyPath(planned.record.path) != key) planned.record.key = std::move(key);
@@ -126,10 +102,6 @@ class Planner {
     plan_.arrays.push_back(std::move(planned));
     sources_.push_back(&value);
     return absl::OkStatus();
-  }
-
-  DType StoredDType(DType dtype) const {
-    return IsFloat(dtype) ? options_.float_dtype.value_or(dtype) : dtype;
   }
 
   // Whether nested dicts made from the keys of the arrays are the tree.
@@ -167,31 +139,18 @@ class Planner {
   }
 
   absl::Status CheckDTypes() const {
-    std::string unknown, unconvertible;
+    std::string unknown;
     for (const PlannedArray& array : plan_.arrays) {
       const DType stored = array.metadata.dtype;
-      if (InfoOf(stored).zarr2.empty()) {
-        unknown += Concat(unknown.empty() ? "" : ", ", NameOf(array), " (", DTypeName(stored), ")");
-      } else if (stored != array.source_dtype && !CanConvert(array.source_dtype, stored)) {
-        unconvertible += Concat(unconvertible.empty() ? "" : ", ", NameOf(array), " (",
-                                DTypeName(array.source_dtype), ")");
-      }
+      if (!InfoOf(stored).zarr2.empty()) continue;
+      unknown += Concat(unknown.empty() ? "" : ", ", NameOf(array), " (", DTypeName(stored), ")");
     }
     if (!unknown.empty()) return Unimplemented("zarr v2 has no such dtype: ", unknown);
-    if (unconvertible.empty()) return absl::OkStatus();
-    return InvalidArgument("there is no conversion to ", DTypeName(*options_.float_dtype), " of ",
-                           unconvertible);
-  }
-
-  // nullptr for an array in host memory, which is one shard.
-  absl::StatusOr<const array::ShardGrid*> GridOf(const array::Value& value) {
-    const auto* sharded = std::get_if<array::ShardedArray>(&value);
-    if (sharded == nullptr) return nullptr;
-    return grids_.Get(sharded->sharding(), sharded->shape());
+    return CheckConversions(plan_.arrays, options_);
   }
 
   absl::Status ChooseChunks(PlannedArray& array, const array::Value& value) {
-    TESSERA_ASSIGN_OR_RETURN(const array::ShardGrid* grid, GridOf(value));
+    TESSERA_ASSIGN_OR_RETURN(const array::ShardGrid* grid, grids_.Of(value));
     const ShapeDtype stored{array.metadata.shape, array.metadata.dtype};
     const Dims shard = grid == nullptr ? stored.shape : grid->BoxOf(0).shape();
     array.chunk = ChooseChunkShape(stored.shape, shard, stored.dtype, options_.chunk_bytes);
@@ -206,17 +165,9 @@ class Planner {
   }
 
   absl::Status AssignWriters() {
-    std::vector<size_t> order(plan_.arrays.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::vector<int64_t> bytes;
-    for (const PlannedArray& array : plan_.arrays) {
-      bytes.push_back(*NumBytes(array.metadata.dtype, array.metadata.shape));
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
-    for (const size_t i : order) {
+    for (const size_t i : LargestFirst(plan_.arrays)) {
       PlannedArray& array = plan_.arrays[i];
-      if (bytes[i] > 0) {
+      if (*NumElements(array.metadata.shape) > 0) {
         const absl::Status status = AssignArray(array, *sources_[i]);
         if (!status.ok()) return Prefixed(status, NameOf(array));
       }
@@ -227,23 +178,15 @@ class Planner {
   }
 
   absl::Status AssignArray(PlannedArray& array, const array::Value& value) {
-    TESSERA_ASSIGN_OR_RETURN(const array::ShardGrid* grid, GridOf(value));
+    TESSERA_ASSIGN_OR_RETURN(const array::ShardGrid* grid, grids_.Of(value));
     if (grid == nullptr) {
       const BlockHolder first{.rank = 0};
       balance_.Assign(Box::Whole(array.metadata.shape), {&first, 1}, array);
       return absl::OkStatus();
     }
-    std::vector<BlockHolder> holders;
     for (int64_t block = 0; block < grid->num_blocks(); ++block) {
-      holders.clear();
-      for (const array::ShardGrid::Holders& all : grid->HoldersOf(block)) {
-        const mesh::Device& device = grid->shards()[all.positions.front()].device;
-        if (all.process < 0 || all.process >= ranks_) {
-          return InvalidArgument("device ", device.id, " belongs to process ", all.process,
-                                 ", which is none of the ", ranks_, " ranks that save");
-        }
-        holders.push_back({all.process, device.id});
-      }
+      TESSERA_ASSIGN_OR_RETURN(const std::vector<BlockHolder> holders,
+                               HoldersOf(*grid, block, ranks_));
       balance_.Assign(grid->BoxOf(block), holders, array);
     }
     return absl::OkStatus();
@@ -265,6 +208,9 @@ absl::StatusOr<SavePlan> PlanSave(const array::ValueTree& tree, const PlanOption
   TESSERA_CHECK(ranks > 0);
   if (options.chunk_bytes < 1) {
     return InvalidArgument("chunk_bytes is ", options.chunk_bytes, ", which is less than 1");
+  }
+  if (std::holds_alternative<SafetensorsFormat>(options.format)) {
+    return PlanTensors(tree, options, ranks);
   }
   return Planner(options, ranks).Plan(tree);
 }

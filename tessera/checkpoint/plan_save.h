@@ -17,11 +17,13 @@
 #include "tessera/core/json.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/ledger/structure.h"
+#include "tessera/safetensors/plan_set.h"
 #include "tessera/zarr/metadata.h"
 
 namespace tessera::checkpoint {
 
-// Chunks that one rank writes: a box of whole ones, within one shard.
+// Chunks that one rank writes: a box of whole ones, within one shard.  Blocks of safetensors files
+// may reach over shards, so there a part may have a piece of one.
 struct PlannedPart {
   Box box;
   int rank = 0;
@@ -34,7 +36,8 @@ struct PlannedArray {
   std::string key;  // dotted, without the prefix
   ledger::ArrayRecord record = {};
   DType source_dtype = DType::kFloat32;
-  // As it is stored; without codecs as long as they are to be chosen.
+  // As it is stored; without codecs as long as they are to be chosen.  Of a tensor in a safetensors
+  // file shape, dtype and, for its blocks, chunk shape count alone.
   zarr::Metadata metadata = {};
   ChunkChoice chunk = {};
   std::vector<PlannedPart> parts = {};  // no elements: none
@@ -52,7 +55,9 @@ struct RankLoad {
 struct SavePlan {
   std::string prefix;                // empty: none
   std::vector<PlannedArray> arrays;  // in leaf order, as in the index
-  bool codecs_open = false;          // SetCodecs is still to be called
+  // The files, when the format is safetensors; places are in the order of the arrays.
+  std::optional<safetensors::SetPlan> set = {};
+  bool codecs_open = false;  // SetCodecs is still to be called
   // nullopt: the keys of the arrays say it all, as with nested dicts.
   std::optional<ledger::SavedTree> structure = {};
   bool keeps_values = false;  // there are leaves beside arrays that the structure keeps
@@ -72,7 +77,9 @@ Json ToJson(const SavePlan& plan);
 // InvalidArgument, naming the keys, when two leaves would be stored in one place or one inside the
 // other, when a name is too long, when a device belongs to no rank; and for a single array without
 // a prefix, which would lie among the checkpoint's own files.  Unimplemented, naming every key, for
-// dtypes that zarr v2 lacks.  REQUIRES: ranks > 0.
+// dtypes that the format lacks.  As safetensors also: InvalidArgument for a prefix, for codecs, and
+// for keys that are one when dots join their components; Unimplemented for elements under a byte
+// of which several ranks would write parts of one byte.  REQUIRES: ranks > 0.
 absl::StatusOr<SavePlan> PlanSave(const array::ValueTree& tree, const PlanOptions& options,
                                   int ranks);
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/checkpoint/plan_save.h"
+#include "tessera/checkpoint/plan_save_tensors.h"
 #include "tessera/core/status.h"
 
 namespace tessera::checkpoint {
@@ -22,18 +23,36 @@ Json PartJson(const PlannedPart& part) {
   return json;
 }
 
-Json ArrayJson(const PlannedArray& array) {
+Json ArrayJson(const SavePlan& plan, size_t a) {
+  const PlannedArray& array = plan.arrays[a];
   Json parts = Json::array();
   for (const PlannedPart& part : array.parts) parts.push_back(PartJson(part));
-  // What MetadataText makes is JSON.
-  return {{"key", array.key},
-          {"path", array.record.path},
-          {"source_dtype", DTypeName(array.source_dtype)},
-          {"metadata", Json::parse(zarr::MetadataText(array.metadata))},
-          {"chunk_reason", ChunkReasonName(array.chunk.reason)},
-          {"chunk_bytes", array.chunk.bytes},
-          {"metadata_rank", array.metadata_rank},
-          {"parts", std::move(parts)}};
+  Json json = {{"key", array.key},
+               {"path", array.record.path},
+               {"source_dtype", DTypeName(array.source_dtype)},
+               {"chunk_reason", ChunkReasonName(array.chunk.reason)},
+               {"chunk_bytes", array.chunk.bytes},
+               {"parts", std::move(parts)}};
+  // What MetadataText and TensorText make is JSON.
+  if (plan.set.has_value()) {
+    const TensorOfPlan place = TensorOf(plan, a);
+    json["file"] = place.file.name;
+    json["tensor"] = Json::parse(safetensors::TensorText(place.tensor));
+    json["chunk_shape"] = ListOf(array.metadata.chunk_shape);
+  } else {
+    json["metadata"] = Json::parse(zarr::MetadataText(array.metadata));
+    json["metadata_rank"] = array.metadata_rank;
+  }
+  return json;
+}
+
+Json SetJson(const safetensors::SetPlan& set) {
+  Json files = Json::array();
+  for (const safetensors::PlannedFile& file : set.files) {
+    files.push_back(
+        {{"name", file.name}, {"size", file.size}, {"tensors", file.header.tensors.size()}});
+  }
+  return {{"name", set.name}, {"files", std::move(files)}};
 }
 
 // Values one after the other, each with an end of its own.
@@ -62,6 +81,14 @@ class Canonical {
       Add(static_cast<int64_t>(part.rank));
     }
   }
+  void Add(const safetensors::SetPlan& set) {
+    Add(set.name);
+    Add(set.index_text.value_or(""));
+    for (const safetensors::PlannedFile& file : set.files) {
+      Add(file.name);
+      Add(file.header_bytes);
+    }
+  }
   Hash128 Hash() const { return HashOf(text_); }
 
  private:
@@ -73,6 +100,12 @@ class Canonical {
 std::string SavePlan::Text() const {
   std::string text = Concat(arrays.size(), " arrays, ", nbytes, " bytes",
                             prefix.empty() ? "" : Concat(", prefix ", prefix), "\n");
+  if (set.has_value()) {
+    for (const safetensors::PlannedFile& file : set->files) {
+      text +=
+          Concat(file.name, ": ", file.header.tensors.size(), " tensors, ", file.size, " bytes\n");
+    }
+  }
   for (const PlannedArray& array : arrays) {
     text += Concat(array.record.path, ": ", DTypeName(array.metadata.dtype),
                    ShapeText(array.metadata.shape), ", chunks ", array.chunk.Text(), "\n");
@@ -91,16 +124,19 @@ std::string SavePlan::Text() const {
 
 Json ToJson(const SavePlan& plan) {
   Json arrays = Json::array(), ranks = Json::array(), lost = Json::array();
-  for (const PlannedArray& array : plan.arrays) arrays.push_back(ArrayJson(array));
+  for (size_t a = 0; a < plan.arrays.size(); ++a) arrays.push_back(ArrayJson(plan, a));
   for (const RankLoad& load : plan.ranks) {
     ranks.push_back({{"bytes", load.bytes}, {"chunks", load.chunks}});
   }
   for (const LostLeaf& leaf : plan.lost) {
     lost.push_back({{"key", leaf.key}, {"type", leaf.type_name}});
   }
-  return {{"prefix", plan.prefix}, {"nbytes", plan.nbytes},
-          {"arrays", arrays},      {"ranks", ranks},
-          {"not_kept", lost},      {"codec", plan.codecs_open ? "auto" : "chosen"}};
+  Json json = {{"prefix", plan.prefix}, {"nbytes", plan.nbytes},
+               {"arrays", arrays},      {"ranks", ranks},
+               {"not_kept", lost},      {"codec", plan.codecs_open ? "auto" : "chosen"}};
+  json["format"] = plan.set.has_value() ? "safetensors" : "tensorstore";
+  if (plan.set.has_value()) json["set"] = SetJson(*plan.set);
+  return json;
 }
 
 Hash128 DigestOf(const SavePlan& plan) {
@@ -110,6 +146,7 @@ Hash128 DigestOf(const SavePlan& plan) {
   canonical.Add(static_cast<int64_t>(plan.keeps_values));
   canonical.Add(static_cast<int64_t>(plan.arrays.size()));
   for (const PlannedArray& array : plan.arrays) canonical.Add(array);
+  if (plan.set.has_value()) canonical.Add(*plan.set);
   return canonical.Hash();
 }
 

@@ -26,12 +26,15 @@ class WriterBalance {
   // REQUIRES: there are holders, ascending, and the block's border lies between chunks.
   void Assign(const Box& block, std::span<const BlockHolder> holders, PlannedArray& array);
 
+  // The holder whose rank has the least so far.  REQUIRES: there are holders.
+  const BlockHolder& Least(std::span<const BlockHolder> holders) const;
+
+  // Adds one part.
+  void Add(const Box& box, int64_t chunks, const BlockHolder& holder, PlannedArray& array);
+
   const std::vector<RankLoad>& loads() const { return loads_; }
 
  private:
-  const BlockHolder& Least(std::span<const BlockHolder> holders) const;
-  void Add(const Box& box, int64_t chunks, const BlockHolder& holder, PlannedArray& array);
-
   std::vector<RankLoad> loads_;
 };
 

@@ -7,6 +7,8 @@
 
 #include "tessera/checkpoint/save_codec.h"
 #include "tessera/checkpoint/save_commit.h"
+#include "tessera/checkpoint/save_set.h"
+#include "tessera/checkpoint/save_tensors.h"
 #include "tessera/checkpoint/save_writer.h"
 #include "tessera/comm/agreement.h"
 #include "tessera/commit/view.h"
@@ -65,7 +67,11 @@ void WarnOfLost(const std::vector<LostLeaf>& lost) {
 // The id of a new transaction and where its data goes, on two lines.
 absl::StatusOr<std::string> Begin(SaveJob& job) {
   commit::BeginRequest request{.prefix = job.plan.prefix, .paths = {}};
-  for (const PlannedArray& array : job.plan.arrays) request.paths.push_back(array.record.path);
+  if (job.plan.set.has_value()) {
+    request = MakeSetBegin(job.plan);
+  } else {
+    for (const PlannedArray& array : job.plan.arrays) request.paths.push_back(array.record.path);
+  }
   TESSERA_ASSIGN_OR_RETURN(
       job.transaction,
       commit::Transaction::Begin(*job.store, request,
@@ -89,7 +95,53 @@ absl::Status ChooseOpenCodecs(SaveJob& job) {
   return absl::OkStatus();
 }
 
+// Whether the store can take a set of files as it was asked for.
+absl::Status CheckSet(const SaveJob& job) {
+  if (!job.options.write_index) {
+    return InvalidArgument("write_index is false, but the index is part of a set of safetensors");
+  }
+  if (job.store->writes_parts() || IsOneRanks(job.plan)) return absl::OkStatus();
+  return Unimplemented(job.store->Describe(job.plan.set->name), ": ", job.comm->size(),
+                       " ranks cannot write one file together in this store, which takes values as "
+                       "a whole; gather the arrays first, so that rank 0 holds them");
+}
+
+// Into files that all ranks share: each step is begun when all have ended the one before.
+absl::StatusOr<std::vector<StoredChunk>> WriteFilesTogether(SaveJob& job) {
+  const int rank = job.comm->rank();
+  const SaveTarget target{*job.store, job.data_prefix, rank};
+  absl::Status started;
+  if (rank == 0) started = StartTensorFiles(job.plan, target, *job.io, job.options.stop);
+  TESSERA_RETURN_IF_ERROR(job.comm->Agree(started, job.limit));
+  auto stored = WriteTensorParts(job.plan, *job.snapshot, target, *job.io, job.options.progress,
+                                 job.options.stop);
+  job.snapshot.reset();
+  absl::Status written = stored.status();
+  if (written.ok()) written = job.store->Flush(job.options.stop);
+  TESSERA_RETURN_IF_ERROR(job.comm->Agree(written, job.limit));
+  TESSERA_ASSIGN_OR_RETURN(
+      const std::vector<StoredChunk> shared,
+      HashSharedBlocks(job.plan, target, job.comm->size(), *job.io, job.options.stop));
+  stored->insert(stored->end(), shared.begin(), shared.end());
+  return stored;
+}
+
+absl::StatusOr<std::vector<StoredChunk>> WriteFilesAlone(SaveJob& job) {
+  const int rank = job.comm->rank();
+  if (rank != 0) return std::vector<StoredChunk>();
+  auto stored = WriteTensorFiles(job.plan, *job.snapshot, {*job.store, job.data_prefix, rank},
+                                 *job.io, job.options.progress, job.options.stop);
+  job.snapshot.reset();
+  TESSERA_RETURN_IF_ERROR(stored);
+  TESSERA_RETURN_IF_ERROR(job.store->Flush(job.options.stop));
+  return stored;
+}
+
 absl::StatusOr<std::vector<StoredChunk>> WriteShare(SaveJob& job) {
+  if (job.plan.set.has_value()) {
+    if (!job.writes) return std::vector<StoredChunk>();
+    return job.store->writes_parts() ? WriteFilesTogether(job) : WriteFilesAlone(job);
+  }
   auto stored = WriteParts(job.plan, *job.snapshot, {*job.store, job.data_prefix, job.comm->rank()},
                            *job.io, job.options.progress, job.options.stop);
   // Its memory is what the next save may use.
@@ -97,6 +149,20 @@ absl::StatusOr<std::vector<StoredChunk>> WriteShare(SaveJob& job) {
   TESSERA_RETURN_IF_ERROR(stored);
   TESSERA_RETURN_IF_ERROR(job.store->Flush(job.options.stop));
   return stored;
+}
+
+absl::StatusOr<commit::CommitRequest> RequestFor(SaveJob& job, std::vector<StoredChunk> chunks) {
+  if (job.plan.set.has_value()) {
+    TESSERA_ASSIGN_OR_RETURN(std::vector<ledger::ArrayManifest> tensors,
+                             ListStoredTensors(job.plan, std::move(chunks)));
+    return MakeSetCommit(job.plan, job.options, job.id, std::move(tensors));
+  }
+  TESSERA_ASSIGN_OR_RETURN(std::vector<ledger::ArrayManifest> arrays,
+                           ListStored(job.plan, std::move(chunks)));
+  TESSERA_ASSIGN_OR_RETURN(const commit::View view, commit::OpenView(*job.store, job.options.stop));
+  std::optional<std::string_view> index;
+  if (view.index_text.has_value()) index = *view.index_text;
+  return MakeCommitRequest(job.plan, job.options, job.id, std::move(arrays), index);
 }
 
 absl::Status CommitAll(SaveJob& job, const std::vector<Bytes>& lists) {
@@ -109,14 +175,7 @@ absl::Status CommitAll(SaveJob& job, const std::vector<Bytes>& lists) {
   for (const StoredChunk& chunk : chunks) {
     job.report.stored_bytes += static_cast<int64_t>(chunk.value.size);
   }
-  TESSERA_ASSIGN_OR_RETURN(std::vector<ledger::ArrayManifest> arrays,
-                           ListStored(job.plan, std::move(chunks)));
-  TESSERA_ASSIGN_OR_RETURN(const commit::View view, commit::OpenView(*job.store, job.options.stop));
-  std::optional<std::string_view> index;
-  if (view.index_text.has_value()) index = *view.index_text;
-  TESSERA_ASSIGN_OR_RETURN(
-      const commit::CommitRequest request,
-      MakeCommitRequest(job.plan, job.options, job.id, std::move(arrays), index));
+  TESSERA_ASSIGN_OR_RETURN(const commit::CommitRequest request, RequestFor(job, std::move(chunks)));
   if (job.options.stop.stop_requested()) return Cancelled("the save was stopped");
   return job.transaction->Commit(request, job.options.stop);
 }
@@ -168,7 +227,7 @@ absl::Status AgreeOnPlan(SaveJob& job, absl::StatusOr<std::shared_ptr<store::KvS
       TESSERA_ASSIGN_OR_RETURN(job.limit.timeout, DefaultSaveTimeout());
     }
     TESSERA_ASSIGN_OR_RETURN(job.plan, PlanSave(tree, job.options.plan, job.comm->size()));
-    return absl::OkStatus();
+    return job.plan.set.has_value() ? CheckSet(job) : absl::OkStatus();
   };
   TESSERA_RETURN_IF_ERROR(job.comm->Agree(make(), job.limit));
   TESSERA_RETURN_IF_ERROR(ComparePlans(job));

@@ -17,6 +17,7 @@
 #include "tessera/codec/spec.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/core/dtype.h"
+#include "tessera/safetensors/plan_set.h"
 
 namespace tessera::checkpoint {
 
@@ -43,13 +44,28 @@ using SaveCodec = std::variant<AutoCodec, CodecList>;
 // What JAX writes.
 inline CodecList JaxCodec() { return {codec::ZstdSpec{.level = 1}}; }
 
+// A folder of zarr v2 arrays and tensorstore_index.json, as JAX and eformer write them.
+struct TensorstoreFormat {
+  friend bool operator==(const TensorstoreFormat&, const TensorstoreFormat&) = default;
+};
+
+// One safetensors file, or shards of at most shard_bytes and their index.  Arrays lie under their
+// dotted keys; containers other than dicts become dicts of numbers or fields, and leaves that are
+// no arrays are lost.
+using SafetensorsFormat = safetensors::SetOptions;
+
+using SaveFormat = std::variant<TensorstoreFormat, SafetensorsFormat>;
+
 // How the tree becomes arrays in a store.
 struct PlanOptions {
-  // In the index; dots and slashes in it separate folders.  Empty: none.
+  SaveFormat format = TensorstoreFormat{};
+  // In the index; dots and slashes in it separate folders.  Empty: none, as it must be for
+  // safetensors, which tell sets apart by their stem.
   std::string prefix = {};
   // Floating-point arrays are stored as this.
   std::optional<DType> float_dtype = {};
-  // The most that a chunk may have in memory; larger shards are cut.
+  // The most that a chunk may have in memory; larger shards are cut.  This and the codec mean
+  // nothing for safetensors, but codecs that were named are refused.
   int64_t chunk_bytes = int64_t{64} << 20;
   SaveCodec codec = AutoCodec{};
 };

@@ -26,14 +26,20 @@ absl::StatusOr<Future<SaveReport>> TreeSerializeLeaves(std::string_view director
   return future;
 }
 
-absl::StatusOr<Future<SaveReport>> Save::Start(Saver& saver) const {
-  if (const auto* store = std::get_if<std::shared_ptr<store::KvStore>>(&target_)) {
-    return saver.Start(*store, tree_, options_);
-  }
-  if (const auto* directory = std::get_if<std::string>(&target_)) {
-    return TreeSerializeLeaves(*directory, tree_, &saver, options_);
-  }
+absl::StatusOr<std::shared_ptr<store::KvStore>> Save::Target() const {
+  if (const auto* store = std::get_if<std::shared_ptr<store::KvStore>>(&target_)) return *store;
+  if (const auto* directory = std::get_if<std::string>(&target_)) return OpenForSave(*directory);
   return InvalidArgument("a save needs To(), a directory or a store");
+}
+
+absl::StatusOr<Future<SaveReport>> Save::Start(Saver& saver) const {
+  absl::StatusOr<std::shared_ptr<store::KvStore>> store = Target();
+  if (!gathering_.has_value()) return saver.Start(std::move(store), tree_, options_);
+  const auto& [functions, mover, options] = *gathering_;
+  const auto gathered = array::GatherTree(tree_, functions, mover, options);
+  // The saver tells the other ranks of what failed here.
+  if (!gathered.ok()) return saver.Start(gathered.status(), tree_, options_);
+  return saver.Start(std::move(store), gathered->tree, options_);
 }
 
 absl::StatusOr<SaveReport> Save::Run(const SaverResources& resources) const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tessera/array/shard_and_gather.h"
 #include "tessera/array/value.h"
 #include "tessera/checkpoint/save_options.h"
 #include "tessera/checkpoint/saver.h"
@@ -46,6 +48,17 @@ class Save {
   Save& FloatsAs(DType dtype) { return Set(options_.plan.float_dtype, dtype); }
   Save& ChunkBytes(int64_t most) { return Set(options_.plan.chunk_bytes, most); }
   Save& Codec(SaveCodec codec) { return Set(options_.plan.codec, std::move(codec)); }
+  // One file, or shards and their index; see SafetensorsFormat.
+  Save& AsSafetensors(SafetensorsFormat format = {}) {
+    return Set(options_.plan.format, std::move(format));
+  }
+  // Brings arrays to host memory first, so that rank 0 writes them: all with true, or those that
+  // there are functions for.  What `mover` lends outlives the save.
+  Save& Gather(array::GatherFunctions functions, const array::Mover& mover,
+               array::ApplyGatherFunctionsOptions options = {}) {
+    gathering_.emplace(Gathering{std::move(functions), mover, std::move(options)});
+    return *this;
+  }
   Save& WithoutIndex() { return Set(options_.write_index, false); }
   Save& Shared() { return Set(options_.snapshot, SnapshotMode::kShare); }
   Save& RefuseIfBusy() { return Set(options_.if_busy, IfBusy::kRefuse); }
@@ -60,7 +73,7 @@ class Save {
 
   const SaveOptions& options() const { return options_; }
 
-  // InvalidArgument without a To(); else as Saver::Start.
+  // InvalidArgument without a To(); errors of GatherTree; else as Saver::Start.
   absl::StatusOr<Future<SaveReport>> Start(Saver& saver) const;
 
   // With a saver of its own; waits for the commit.
@@ -73,7 +86,16 @@ class Save {
     return *this;
   }
 
+  struct Gathering {
+    array::GatherFunctions functions;
+    array::Mover mover;
+    array::ApplyGatherFunctionsOptions options;
+  };
+
+  absl::StatusOr<std::shared_ptr<store::KvStore>> Target() const;
+
   array::ValueTree tree_;
+  std::optional<Gathering> gathering_;
   std::variant<std::monostate, std::string, std::shared_ptr<store::KvStore>> target_;
   SaveOptions options_;
 };

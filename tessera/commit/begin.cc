@@ -2,6 +2,7 @@
 #include <span>
 #include <utility>
 
+#include "tessera/commit/files.h"
 #include "tessera/commit/index_facts.h"
 #include "tessera/commit/paths.h"
 #include "tessera/commit/recover.h"
@@ -25,7 +26,7 @@ absl::Status ValidateRequest(const BeginRequest& request) {
     return InvalidArgument("prefix ", Quoted(request.prefix), " is not UTF-8");
   }
   for (const std::string& path : request.paths) TESSERA_RETURN_IF_ERROR(ValidatePath(path));
-  return absl::OkStatus();
+  return request.replaced == nullptr ? absl::OkStatus() : ValidateFiles(request.paths);
 }
 
 bool Meet(const BeginRequest& request, const PathSet& paths, const SaveRecord& other) {
@@ -85,6 +86,11 @@ absl::StatusOr<Placement> FindPlacement(KvStore& store, const BeginRequest& requ
                                         const std::stop_token& stop) {
   TESSERA_ASSIGN_OR_RETURN(const IndexFacts facts, ReadIndexFacts(store, request.prefix, stop));
   TESSERA_RETURN_IF_ERROR(CheckOtherPrefixes(facts, request));
+  if (request.replaced != nullptr) {
+    TESSERA_RETURN_IF_ERROR(FindReplacedFiles(store, request.paths, request.replaced, stop));
+    // In place they would be seen before their commit: nothing lists them that comes later.
+    return Placement::kStaged;
+  }
   const PathSet paths(request.paths);
   TESSERA_ASSIGN_OR_RETURN(const auto keys, KeysBelow(store, paths, stop));
   for (const std::string& key : keys) {

@@ -12,11 +12,6 @@
 namespace tessera::commit {
 namespace {
 
-absl::Status ValidateObsoleteKey(const std::string& key) {
-  if (key.starts_with(kManifestsFolder)) return store::ValidateKey(key);
-  return ValidatePath(key);
-}
-
 absl::StatusOr<Json> ToJson(const CommittedSave& save) {
   Json json = {{"id", save.id},
                {"paths", save.paths},
@@ -24,6 +19,7 @@ absl::StatusOr<Json> ToJson(const CommittedSave& save) {
                {"obsolete_keys", save.obsolete_keys},
                {"obsolete_folders", save.obsolete_folders},
                {"placement", PlacementName(save.placement)}};
+  if (save.is_files) json["last_files"] = save.last_files;
   if (save.index.has_value()) {
     TESSERA_ASSIGN_OR_RETURN(json["index"], ledger::EncodeIndexChange(*save.index));
   }
@@ -53,6 +49,10 @@ absl::StatusOr<CommittedSave> SaveFromJson(const ObjectReader& reader) {
     const absl::Status status = ValidateSideFile(name);
     if (!status.ok()) return Prefixed(status, reader.PathOf("side_files"));
   }
+  save.is_files = reader.Has("last_files");
+  if (save.is_files) {
+    TESSERA_ASSIGN_OR_RETURN(save.last_files, PathsFromJson(reader, "last_files"));
+  }
   TESSERA_ASSIGN_OR_RETURN(save.obsolete_keys, TextsFromJson(reader, "obsolete_keys"));
   for (const std::string& key : save.obsolete_keys) {
     const absl::Status status = ValidateObsoleteKey(key);
@@ -67,9 +67,15 @@ absl::StatusOr<CommittedSave> SaveFromJson(const ObjectReader& reader) {
 }  // namespace
 
 absl::Status ValidateSideFile(std::string_view name) {
-  const absl::Status status = ValidatePath(name);
+  const bool seal = name.starts_with(kSealsFolder);
+  const absl::Status status = seal ? store::ValidateKey(name) : ValidatePath(name);
   if (status.ok()) return status;
   return Prefixed(status, Concat("side file ", Quoted(name)));
+}
+
+absl::Status ValidateObsoleteKey(std::string_view key) {
+  const bool own = key.starts_with(kManifestsFolder) || key.starts_with(kSealsFolder);
+  return own ? store::ValidateKey(key) : ValidatePath(key);
 }
 
 absl::StatusOr<std::string> EncodeCommitRecord(const CommitRecord& record) {

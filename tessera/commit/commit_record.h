@@ -24,6 +24,9 @@ struct CommittedSave {
   std::string id;
   std::vector<std::string> paths;       // of its arrays
   std::vector<std::string> side_files;  // keys, beside the arrays, that are staged
+  // The paths are files, which can lie beside those that they replace: obsolete keys go last.
+  bool is_files = false;
+  std::vector<std::string> last_files = {};  // those of the paths that are moved after the others
   // Deleted: single keys, and folders with all that is in them.
   std::vector<std::string> obsolete_keys;
   std::vector<std::string> obsolete_folders;
@@ -49,8 +52,11 @@ absl::StatusOr<std::string> EncodeCommitRecord(const CommitRecord& record);
 absl::StatusOr<CommitRecord> DecodeCommitRecord(std::string_view text);
 
 // InvalidArgument unless it may stand beside the arrays: a key outside of kOwnFolder that is not
-// the index.
+// the index; or a seal.
 absl::Status ValidateSideFile(std::string_view name);
+
+// InvalidArgument for a key that no commit deletes.
+absl::Status ValidateObsoleteKey(std::string_view key);
 
 }  // namespace tessera::commit
 

@@ -76,8 +76,10 @@ class OverlayStore final : public ReadOnlyStore {
   OverlayStore(KvStore& base, const CommittedSave& save)
       : ReadOnlyStore(base),
         folder_(DataFolder(save.id)),
+        last_folder_(LastFolder(save.id)),
         staged_paths_(save.placement == Placement::kStaged ? PathSet(save.paths) : PathSet()),
         side_files_(save.side_files.begin(), save.side_files.end()),
+        last_files_(save.last_files.begin(), save.last_files.end()),
         obsolete_keys_(save.obsolete_keys.begin(), save.obsolete_keys.end()),
         obsolete_folders_(save.obsolete_folders) {}
 
@@ -126,7 +128,7 @@ class OverlayStore final : public ReadOnlyStore {
         TESSERA_RETURN_IF_ERROR(store::ValidateKey(key));
         if (!IsMissing(results[i]) || Hidden(key) || (staged && !Staged(key))) continue;
         places.push_back(i);
-        round.push_back({staged ? folder_ + key : key, requests[i].range});
+        round.push_back({staged ? StagedKey(key) : key, requests[i].range});
       }
       if (round.empty()) continue;
       TESSERA_ASSIGN_OR_RETURN(auto found, base().ReadMany(round, stop));
@@ -140,12 +142,19 @@ class OverlayStore final : public ReadOnlyStore {
     TESSERA_RETURN_IF_ERROR(store::ValidatePrefix(prefix));
     // The folder first: what moves away from it afterwards is then found in its place.
     TESSERA_ASSIGN_OR_RETURN(const auto staged, base().List(Concat(folder_, prefix), stop));
+    std::vector<ListEntry> last;
+    if (!last_files_.empty()) {
+      TESSERA_ASSIGN_OR_RETURN(last, base().List(Concat(last_folder_, prefix), stop));
+    }
     TESSERA_ASSIGN_OR_RETURN(const auto plain, base().List(prefix, stop));
     std::map<std::string, uint64_t> sizes;
     for (const ListEntry& entry : plain) {
-      if (!Hidden(entry.key) && !entry.key.starts_with(folder_)) sizes[entry.key] = entry.size;
+      const std::string_view key = entry.key;
+      const bool moves = key.starts_with(folder_) || key.starts_with(last_folder_);
+      if (!moves && !Hidden(key)) sizes[entry.key] = entry.size;
     }
     for (const ListEntry& entry : staged) sizes[entry.key.substr(folder_.size())] = entry.size;
+    for (const ListEntry& entry : last) sizes[entry.key.substr(last_folder_.size())] = entry.size;
     std::vector<ListEntry> entries;
     entries.reserve(sizes.size());
     for (const auto& [key, size] : sizes) entries.push_back({key, size});
@@ -156,6 +165,9 @@ class OverlayStore final : public ReadOnlyStore {
   bool Staged(std::string_view key) const {
     return side_files_.contains(std::string(key)) || staged_paths_.Over(key).has_value();
   }
+  std::string StagedKey(std::string_view key) const {
+    return Concat(last_files_.contains(std::string(key)) ? last_folder_ : folder_, key);
+  }
   bool Hidden(std::string_view key) const {
     return obsolete_keys_.contains(std::string(key)) || obsolete_folders_.Over(key).has_value();
   }
@@ -165,7 +177,7 @@ class OverlayStore final : public ReadOnlyStore {
     TESSERA_RETURN_IF_ERROR(store::ValidateKey(key));
     if (Hidden(key)) return Result{};
     if (!Staged(key)) return call(key);
-    const std::string staged = Concat(folder_, key);
+    const std::string staged = StagedKey(key);
     TESSERA_ASSIGN_OR_RETURN(Result result, call(staged));
     if (!IsMissing(result)) return result;
     TESSERA_ASSIGN_OR_RETURN(result, call(key));
@@ -173,8 +185,10 @@ class OverlayStore final : public ReadOnlyStore {
   }
 
   const std::string folder_;
+  const std::string last_folder_;
   const PathSet staged_paths_;
   const std::unordered_set<std::string> side_files_;
+  const std::unordered_set<std::string> last_files_;
   const std::unordered_set<std::string> obsolete_keys_;
   const PathSet obsolete_folders_;
 };

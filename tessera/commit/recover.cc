@@ -81,6 +81,7 @@ class Sweep {
 
   absl::Status DeleteData(const FoundSave& save, const PathSet& alive) {
     TESSERA_RETURN_IF_ERROR(store_.DeletePrefix(DataFolder(save.id), stop_));
+    TESSERA_RETURN_IF_ERROR(store_.DeletePrefix(LastFolder(save.id), stop_));
     const std::string prefix = save.record.has_value() ? save.record->prefix : "";
     TESSERA_ASSIGN_OR_RETURN(const IndexFacts facts, ReadIndexFacts(store_, prefix, stop_));
     TESSERA_RETURN_IF_ERROR(DeleteOwnFiles(save.id, facts));

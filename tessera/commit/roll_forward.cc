@@ -42,6 +42,16 @@ absl::Status DeleteObsolete(KvStore& store, const CommittedSave& save,
   return absl::OkStatus();
 }
 
+// The others are in their places.  Old files are what readers find until the last ones are
+// replaced.
+absl::Status EndFiles(KvStore& store, const CommittedSave& save, const std::stop_token& stop) {
+  if (!save.last_files.empty()) {
+    TESSERA_RETURN_IF_ERROR(store.MovePrefix(LastFolder(save.id), "", stop));
+    TESSERA_RETURN_IF_ERROR(store.Flush(stop));
+  }
+  return DeleteObsolete(store, save, stop);
+}
+
 absl::Status ReplaceIndex(KvStore& store, const CommittedSave& save, const std::stop_token& stop) {
   if (!save.index.has_value()) return absl::OkStatus();
   for (int i = 1;; ++i) {
@@ -79,10 +89,12 @@ absl::StatusOr<std::optional<std::string>> IndexAfter(const std::optional<std::s
 
 absl::Status RollForward(KvStore& store, const CommittedSave& save,
                          const store::Generation& generation, const std::stop_token& stop) {
-  TESSERA_RETURN_IF_ERROR(DeleteObsolete(store, save, stop));
+  // An array may lie where a folder was, so the old one goes first.
+  if (!save.is_files) TESSERA_RETURN_IF_ERROR(DeleteObsolete(store, save, stop));
   // Data and side files lie together; where there are neither, this does nothing.
   TESSERA_RETURN_IF_ERROR(store.MovePrefix(DataFolder(save.id), "", stop));
   TESSERA_RETURN_IF_ERROR(store.Flush(stop));
+  if (save.is_files) TESSERA_RETURN_IF_ERROR(EndFiles(store, save, stop));
   TESSERA_RETURN_IF_ERROR(ReplaceIndex(store, save, stop));
   TESSERA_RETURN_IF_ERROR(store.Flush(stop));
   TESSERA_RETURN_IF_ERROR(store.DeletePrefix(SaveKey(save.id), stop));

@@ -28,6 +28,8 @@ std::string_view IdOfSaveKey(std::string_view key) {
 
 std::string DataFolder(std::string_view id) { return Concat(".tessera/data/", id, "/"); }
 
+std::string LastFolder(std::string_view id) { return Concat(".tessera/last/", id, "/"); }
+
 std::string OwnFileStart(std::string_view id) { return Concat(kManifestsFolder, id, "."); }
 
 std::string_view PlacementName(Placement placement) {

@@ -33,12 +33,14 @@ struct SaveRecord {
 
 inline constexpr std::string_view kSavesFolder = ".tessera/saves/";
 inline constexpr std::string_view kManifestsFolder = ".tessera/manifests/";
+inline constexpr std::string_view kSealsFolder = ".tessera/seals/";
 
 // ".tessera/saves/<id>.json", and the id of such a key; empty for what is none.
 std::string SaveKey(std::string_view id);
 std::string_view IdOfSaveKey(std::string_view key);
-// ".tessera/data/<id>/".
+// ".tessera/data/<id>/", and ".tessera/last/<id>/" for what is moved after the rest.
 std::string DataFolder(std::string_view id);
+std::string LastFolder(std::string_view id);
 // ".tessera/manifests/<id>.": what all own files of a save begin with.
 std::string OwnFileStart(std::string_view id);
 

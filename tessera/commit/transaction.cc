@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/commit/commit_lock.h"
+#include "tessera/commit/files.h"
 #include "tessera/commit/index_facts.h"
 #include "tessera/commit/paths.h"
 #include "tessera/commit/roll_forward.h"
@@ -28,7 +29,7 @@ namespace {
 using store::Generation;
 using store::KvStore;
 
-absl::Status ValidateFiles(const CommitRequest& request, const std::string& id,
+absl::Status ValidateNames(const CommitRequest& request, const std::string& id,
                            const PathSet& paths) {
   const std::string start = OwnFileStart(id);
   for (const SideFile& file : request.own_files) {
@@ -48,9 +49,10 @@ absl::Status ValidateFiles(const CommitRequest& request, const std::string& id,
   return absl::OkStatus();
 }
 
-absl::Status ValidateRequest(const CommitRequest& request, const SaveRecord& save) {
+absl::Status ValidateRequest(const CommitRequest& request, const SaveRecord& save, bool is_files) {
   const PathSet paths(save.paths);
-  TESSERA_RETURN_IF_ERROR(ValidateFiles(request, save.id, paths));
+  TESSERA_RETURN_IF_ERROR(ValidateNames(request, save.id, paths));
+  if (is_files) return ValidateBrought(request, save.paths);
   for (const std::string& key : request.data_keys) {
     const auto over = paths.Over(key);
     if (!over.has_value() || *over == key) {
@@ -79,6 +81,10 @@ absl::Status WriteFiles(KvStore& store, const CommitRequest& request, const std:
   for (const SideFile& file : request.side_files) {
     TESSERA_RETURN_IF_ERROR(
         store.Write(Concat(DataFolder(id), file.name), file.content.span(), std::nullopt, stop));
+  }
+  for (const SideFile& file : request.last_files) {
+    TESSERA_RETURN_IF_ERROR(
+        store.Write(Concat(LastFolder(id), file.name), file.content.span(), std::nullopt, stop));
   }
   return absl::OkStatus();
 }
@@ -118,7 +124,7 @@ absl::Status CheckData(KvStore& store, const CommitRequest& request, const SaveR
 // Nothing may stop the files once the commit is made.
 absl::Status CheckWay(KvStore& store, const CommittedSave& save, const IndexFacts& facts,
                       const std::stop_token& stop) {
-  PathSet folders(save.paths);
+  PathSet folders(save.is_files ? std::vector<std::string>() : save.paths);
   for (const std::string& name : save.side_files) {
     const size_t slash = name.rfind('/');
     if (slash != std::string::npos) folders.Add(name.substr(0, slash));
@@ -141,7 +147,8 @@ absl::Status CheckStillOurs(KvStore& store, const BegunSave& save, const std::st
 
 // Under the lock: all that the record says.
 absl::StatusOr<CommittedSave> PrepareCommit(KvStore& store, const CommitRequest& request,
-                                            const BegunSave& begun, const std::stop_token& stop) {
+                                            const BegunSave& begun, const FindReplaced& replaced,
+                                            const std::stop_token& stop) {
   TESSERA_RETURN_IF_ERROR(CheckStillOurs(store, begun, stop));
   TESSERA_ASSIGN_OR_RETURN(const IndexFacts facts,
                            ReadIndexFacts(store, begun.record.prefix, stop));
@@ -152,6 +159,9 @@ absl::StatusOr<CommittedSave> PrepareCommit(KvStore& store, const CommitRequest&
   save.index = request.index;
   save.index_before = facts.text;
   for (const SideFile& file : request.side_files) save.side_files.push_back(file.name);
+  for (const SideFile& file : request.last_files) save.last_files.push_back(file.name);
+  save.is_files = replaced != nullptr;
+  if (save.is_files) TESSERA_RETURN_IF_ERROR(FindObsoleteFiles(store, replaced, stop, save));
   TESSERA_RETURN_IF_ERROR(FindObsolete(store, facts, request.data_keys, save, stop));
   TESSERA_RETURN_IF_ERROR(CheckWay(store, save, facts, stop));
   // An index that cannot be changed so must stop the commit before it is made.
@@ -162,14 +172,15 @@ absl::StatusOr<CommittedSave> PrepareCommit(KvStore& store, const CommitRequest&
 }
 
 absl::StatusOr<PreparedCommit> LockAndPrepare(KvStore& store, const CommitRequest& request,
-                                              const BegunSave& begun, const BeginOptions& options,
+                                              const BegunSave& begun, const FindReplaced& replaced,
+                                              const BeginOptions& options,
                                               const std::stop_token& stop) {
   const std::string& id = begun.record.id;
   PreparedCommit commit;
   std::vector<std::string> finished;
   TESSERA_ASSIGN_OR_RETURN(commit.lock, AcquireCommitLock(store, id, options.lease,
                                                           options.commit_timeout, finished, stop));
-  TESSERA_ASSIGN_OR_RETURN(commit.save, PrepareCommit(store, request, begun, stop));
+  TESSERA_ASSIGN_OR_RETURN(commit.save, PrepareCommit(store, request, begun, replaced, stop));
   TESSERA_ASSIGN_OR_RETURN(commit.record,
                            EncodeCommitRecord({id, ThisProcess(), Now(), commit.save}));
   return commit;
@@ -202,7 +213,8 @@ absl::StatusOr<std::unique_ptr<Transaction>> Transaction::Begin(KvStore& store,
                                                                 const BeginRequest& request,
                                                                 const BeginOptions& options,
                                                                 std::stop_token stop) {
-  std::unique_ptr<State> state(new State{store, options, getpid(), {}, NewId(), {}, {}});
+  std::unique_ptr<State> state(
+      new State{store, options, getpid(), {}, NewId(), {}, {}, request.replaced});
   state->live.emplace(state->id);
   TESSERA_ASSIGN_OR_RETURN(state->save, BeginSave(store, state->id, request, options, stop));
   if (state->save.record.placement == Placement::kStaged) {
@@ -217,13 +229,14 @@ absl::Status Transaction::Commit(const CommitRequest& request, std::stop_token s
   if (state.phase != State::Phase::kOpen) {
     return FailedPrecondition("save ", state.id, ": is committed or abandoned already");
   }
-  TESSERA_RETURN_IF_ERROR(ValidateRequest(request, state.save.record));
+  TESSERA_RETURN_IF_ERROR(ValidateRequest(request, state.save.record, state.replaced != nullptr));
   TESSERA_RETURN_IF_ERROR(WriteFiles(store, request, state.id, stop));
   TESSERA_RETURN_IF_ERROR(CheckData(store, request, state.save.record, stop));
   TESSERA_RETURN_IF_ERROR(store.Flush(stop));
   if (state.has_locked) TESSERA_RETURN_IF_ERROR(ReleaseCommitLock(store, state.id));
   state.has_locked = true;
-  const auto prepared = LockAndPrepare(store, request, state.save, state.options, stop);
+  const auto prepared =
+      LockAndPrepare(store, request, state.save, state.replaced, state.options, stop);
   if (prepared.ok()) return CommitPrepared(*prepared);
   ReleaseCommitLock(store, state.id).IgnoreError();
   return prepared.status();
@@ -268,6 +281,7 @@ absl::Status Transaction::DeleteWritten(const std::stop_token& stop) {
   if (state.has_locked) TESSERA_RETURN_IF_ERROR(ReleaseCommitLock(store, state.id));
   TESSERA_RETURN_IF_ERROR(CheckStillOurs(store, state.save, stop));
   TESSERA_RETURN_IF_ERROR(store.DeletePrefix(DataFolder(state.id), stop));
+  TESSERA_RETURN_IF_ERROR(store.DeletePrefix(LastFolder(state.id), stop));
   TESSERA_RETURN_IF_ERROR(store.DeletePrefix(OwnFileStart(state.id), stop));
   if (state.save.record.placement == Placement::kInPlace) {
     for (const std::string& path : state.save.record.paths) {

@@ -6,6 +6,7 @@
 #define TESSERA_COMMIT_TRANSACTION_H_
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -26,9 +27,17 @@ struct PreparedCommit;
 // All that tessera keeps for itself in a checkpoint lies below this.
 inline constexpr std::string_view kOwnFolder = ".tessera/";
 
+// The keys of what is there by now that a save of files takes the place of.  `store` shows the last
+// commit.  Called when the save begins, and again before its commit.
+using FindReplaced = std::function<absl::StatusOr<std::vector<std::string>>(
+    store::KvStore& store, const std::stop_token& stop)>;
+
 struct BeginRequest {
   std::string prefix;              // as in the index; empty: none
   std::vector<std::string> paths;  // of the arrays: all keys below each will belong to the save
+  // Set: the save consists of plain files.  The paths are their keys, the prefix is a name that no
+  // two sets of files share, and of what is there only the keys that this finds are replaced.
+  FindReplaced replaced = nullptr;
 };
 
 struct BeginOptions {
@@ -49,12 +58,16 @@ struct CommitRequest {
   std::vector<SideFile> own_files;
   // Replaced together with the index: checkpoint_metadata.json, <prefix>_structure.json.
   std::vector<SideFile> side_files;
+  // Of a save of files: those that take their places when all others have, so that who begins to
+  // read at one of them finds what it names.
+  std::vector<SideFile> last_files;
   // nullopt: the index is left alone.
   std::optional<ledger::IndexChange> index;
   // Every key that the data consists of, from the checkpoint's root; FailedPrecondition when one
   // was not written, or another one was.  What else lies below the paths of the list that is
   // replaced is deleted, and so are a <prefix>_structure.json that is not among the side files, and
-  // manifests that nothing names any more.
+  // manifests that nothing names any more.  Of a save of files: what it replaces and does not
+  // bring.
   std::vector<std::string> data_keys;
 };
 
@@ -63,7 +76,8 @@ class Transaction {
   // Finishes or sweeps what dead saves left (recover.h), then says that this one has begun.
   // Aborted, with who and since when, when another save of a path or prefix in common is alive.
   // InvalidArgument when a path is unsafe, is "." or lies inside another prefix's; AlreadyExists
-  // when keys are below a path that no index lists, or a file is where a folder is needed.
+  // when keys are below a path that no index lists, or a file is where a folder is needed; for a
+  // save of files, when something is at a path that it does not replace.
   // The store outlives the transaction.
   static absl::StatusOr<std::unique_ptr<Transaction>> Begin(store::KvStore& store,
                                                             const BeginRequest& request,

@@ -42,6 +42,7 @@ struct Transaction::State {
   std::string id;
   std::string data_prefix;
   BegunSave save;
+  FindReplaced replaced;  // of a save of files
   Phase phase = Phase::kOpen;
   bool has_locked = false;  // and may not have got rid of it
 };

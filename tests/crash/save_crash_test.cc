@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <set>
@@ -15,12 +13,9 @@
 #include "tessera/checkpoint/testing/stored_checkpoint.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
-#include "tessera/store/file_store.h"
-#include "tessera/store/forwarding_store.h"
-#include "tessera/store/memory_store.h"
 #include "tessera/store/testing/fault_store.h"
-#include "tessera/store/testing/temporary_folder.h"
 #include "tessera/store/testing/volatile_store.h"
+#include "tests/crash/places.h"
 #include "tests/crash/states.h"
 
 namespace tessera::crash {
@@ -30,7 +25,6 @@ using Tree = array::ValueTree;
 using store::KvStore;
 using store::testing::Fault;
 using store::testing::FaultStore;
-using store::testing::TemporaryFolder;
 using store::testing::VolatileStore;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
@@ -41,49 +35,6 @@ constexpr int64_t kMostCalls = 400;
 
 // Sanitizers look at the code, which every few calls show as well.
 constexpr int64_t kStep = TESSERA_CALL_STEP;
-
-// A store of one form, empty at first.
-struct Place {
-  std::unique_ptr<TemporaryFolder> folder;
-  std::unique_ptr<KvStore> store;
-};
-
-// A process that dies takes nothing with it that the kernel has, so nothing is synced here.
-class UnsyncedStore final : public store::ForwardingStore {
- public:
-  explicit UnsyncedStore(std::unique_ptr<KvStore> store)
-      : ForwardingStore(*store), store_(std::move(store)) {}
-  absl::Status Flush(std::stop_token) override { return absl::OkStatus(); }
-
- private:
-  std::unique_ptr<KvStore> store_;
-};
-
-Place FilePlace() {
-  Place place;
-  place.folder = std::make_unique<TemporaryFolder>();
-  auto store = store::OpenFileStore(place.folder->path().string(),
-                                    {.durability = store::Durability::kKernel});
-  TESSERA_CHECK(store.ok());
-  place.store = std::make_unique<UnsyncedStore>(*std::move(store));
-  return place;
-}
-
-struct Form {
-  std::string name;
-  std::function<Place()> make;
-};
-
-std::vector<Form> Forms() {
-  return {{"File", FilePlace},
-          {"Objects",
-           [] {
-             return Place{nullptr, store::MakeMemoryStore()};
-           }},
-          {"Moving", [] {
-             return Place{nullptr, store::MakeMemoryStore({.moves = true})};
-           }}};
-}
 
 struct TreeSave {
   std::string prefix;
@@ -181,18 +132,6 @@ class SaveCrashTest : public ::testing::TestWithParam<std::tuple<size_t, size_t>
   void Prepare(KvStore& store) {
     if (scenario_.foreign) PutForeign(store);
     for (const TreeSave& save : scenario_.before) ASSERT_THAT(Run(store, save), IsOk());
-  }
-
-  static std::multiset<std::string> FoldersOf(const Place& place) {
-    std::multiset<std::string> folders;
-    if (place.folder == nullptr) return folders;
-    const std::filesystem::path& root = place.folder->path();
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-      if (entry.is_directory()) {
-        folders.insert(WithoutIds(entry.path().lexically_relative(root).string()));
-      }
-    }
-    return folders;
   }
 
   States MakeStates() {

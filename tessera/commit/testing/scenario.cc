@@ -112,6 +112,36 @@ SmallSave WithoutIndex(SmallSave save) {
   return save;
 }
 
+// As many files, and a last one that names them; or a single file.
+SmallSave Files(int version, int count) {
+  const std::string v = std::to_string(version);
+  SmallSave save;
+  save.prefix = "set.";
+  save.nbytes = version;
+  save.index = false;
+  save.files = true;
+  for (int i = 1; i <= count; ++i) {
+    const std::string name = count == 1 ? "set.data" : Concat("set.", i, "-of-", count);
+    save.paths.push_back(name);
+    save.data[name] = Concat("file ", i, " of ", count, " version ", v);
+    save.side_files[Concat(kSealsFolder, count == 1 ? "set.data" : "set.index", ".json")] = v;
+  }
+  if (count == 1) return save;
+  save.paths.push_back("set.index");
+  save.last_files["set.index"] = Concat(count, " files of version ", v);
+  return save;
+}
+
+absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& prefix, KvStore& store,
+                                                 const std::stop_token& stop) {
+  std::vector<std::string> keys;
+  for (const std::string& start : {prefix, Concat(kSealsFolder, prefix)}) {
+    TESSERA_ASSIGN_OR_RETURN(const auto entries, store.List(start, stop));
+    for (const store::ListEntry& entry : entries) keys.push_back(entry.key);
+  }
+  return keys;
+}
+
 std::string TextAt(KvStore& store, const std::string& key) {
   const auto result = store.Read(key);
   if (!result.ok()) return result.status().ToString();
@@ -120,6 +150,7 @@ std::string TextAt(KvStore& store, const std::string& key) {
 
 // Which keys a reader takes for the checkpoint's.
 bool Belongs(const std::string& key, const View& view, const PathSet& listed) {
+  if (key.starts_with(kSealsFolder) || key.starts_with("set.")) return true;
   if (key == ledger::kIndexName || key.starts_with(kOwnFolder)) return false;
   if (Foreign().contains(key) || listed.Over(key).has_value()) return true;
   if (key.ends_with(".json")) return true;
@@ -130,8 +161,13 @@ bool Belongs(const std::string& key, const View& view, const PathSet& listed) {
 
 absl::StatusOr<std::unique_ptr<Transaction>> BeginSmall(KvStore& store, const SmallSave& save,
                                                         const BeginOptions& options) {
-  TESSERA_ASSIGN_OR_RETURN(auto transaction,
-                           Transaction::Begin(store, {save.prefix, save.paths}, options));
+  BeginRequest request{save.prefix, save.paths};
+  if (save.files) {
+    request.replaced = [prefix = save.prefix](KvStore& view, const std::stop_token& stop) {
+      return FilesOf(prefix, view, stop);
+    };
+  }
+  TESSERA_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(store, request, options));
   for (const auto& [key, value] : save.data) {
     TESSERA_RETURN_IF_ERROR(Put(store, transaction->data_prefix() + key, value));
   }
@@ -143,6 +179,9 @@ CommitRequest RequestFor(const Transaction& transaction, const SmallSave& save) 
   CommitRequest request;
   for (const auto& [name, text] : save.side_files) {
     request.side_files.push_back({name, Bytes::CopyOf(text)});
+  }
+  for (const auto& [name, text] : save.last_files) {
+    request.last_files.push_back({name, Bytes::CopyOf(text)});
   }
   for (const auto& [key, value] : save.data) request.data_keys.push_back(key);
   if (!save.index) return request;
@@ -215,6 +254,11 @@ std::vector<Scenario> Scenarios() {
       {"SideFiles", {WithSideFiles(Model(1))}, {}, WithSideFiles(Optimizer(2))},
       {"SideFilesOfTheSamePrefix", {WithSideFiles(Model(1))}, {}, WithSideFiles(OtherGrid(2))},
       {"WithoutIndex", {}, {}, WithSideFiles(WithoutIndex(Model(1)))},
+      {"NewFiles", {}, {}, Files(1, 3)},
+      {"SameFiles", {Files(1, 2)}, {}, Files(2, 2)},
+      {"FewerFiles", {Files(1, 3)}, {}, Files(2, 2)},
+      {"OneFileForMany", {Files(1, 3)}, {}, Files(2, 1)},
+      {"ManyFilesForOne", {Model(1), Files(1, 1)}, {}, Files(2, 3)},
   };
 }
 

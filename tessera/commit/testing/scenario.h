@@ -15,7 +15,7 @@
 
 namespace tessera::commit::testing {
 
-// One save of one prefix.
+// One save of one prefix, or of a set of files.
 struct SmallSave {
   std::string prefix;
   std::vector<std::string> paths;
@@ -23,6 +23,10 @@ struct SmallSave {
   std::map<std::string, std::string> side_files = {};
   int64_t nbytes = 0;  // in the note; tells versions apart
   bool index = true;
+  // A save of files: `paths` are those of data and last_files, and what it replaces is every value
+  // whose key begins with the prefix.
+  bool files = false;
+  std::map<std::string, std::string> last_files = {};
 };
 
 // Begins it and writes its data.
