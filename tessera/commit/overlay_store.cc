@@ -53,6 +53,14 @@ class ReadOnlyStore : public store::ForwardingStore {
   absl::Status MovePrefix(std::string_view from, std::string_view, std::stop_token) final {
     return Refuse(from);
   }
+  absl::Status Reserve(std::string_view key, uint64_t, std::stop_token) final {
+    return Refuse(key);
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t, std::span<const std::byte>,
+                       std::stop_token) final {
+    return Refuse(key);
+  }
+  bool writes_parts() const final { return false; }
 
  private:
   absl::Status Refuse(std::string_view key) const {
@@ -92,6 +100,18 @@ class OverlayStore final : public ReadOnlyStore {
                                        std::stop_token stop) override {
     return Look<ValueInfo>(
         key, [&](std::string_view at) { return base().ReadPieces(at, range, room, sink, stop); });
+  }
+
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    const auto map = [&](std::string_view at) -> absl::StatusOr<ReadResult> {
+      auto bytes = base().Map(at, stop);
+      if (absl::IsNotFound(bytes.status())) return ReadResult{};
+      if (!bytes.ok()) return bytes.status();
+      return ReadResult{.value = *std::move(bytes), .generation = {}};
+    };
+    TESSERA_ASSIGN_OR_RETURN(ReadResult found, Look<ReadResult>(key, map));
+    if (IsMissing(found)) return NotFound(Describe(key), ": no value to look at");
+    return *std::move(found.value);
   }
 
   // One round for each of the places, of the requests that have no answer yet.

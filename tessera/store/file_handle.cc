@@ -79,8 +79,8 @@ absl::StatusOr<FileHandle> OpenBeneath(const FileHandle& directory, const std::s
                                        int flags, const std::string& shown) {
   const int descriptor = OpenAt2(directory.get(), path.c_str(), flags);
   if (descriptor >= 0) return FileHandle(descriptor);
-  // A file where a directory should be means, too, that there is no such value.
-  if (errno == ENOENT || errno == ENOTDIR) return FileHandle();
+  // A file where a directory should be, or the reverse, means, too, that there is no such value.
+  if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR) return FileHandle();
   return ErrnoStatus(errno, "open", shown);
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -19,9 +18,12 @@
 #include "tessera/core/status.h"
 #include "tessera/core/thread_pool.h"
 #include "tessera/store/concurrent.h"
+#include "tessera/store/empty_folders.h"
 #include "tessera/store/file_handle.h"
 #include "tessera/store/file_move.h"
+#include "tessera/store/file_parts.h"
 #include "tessera/store/file_reader.h"
+#include "tessera/store/file_replace.h"
 #include "tessera/store/key.h"
 #include "tessera/store/tree_scan.h"
 
@@ -39,46 +41,12 @@ constexpr size_t kCopyBlock = size_t{1} << 20;
 // Behind the mark of temporary files: one that is written under the lock of its directory.
 constexpr std::string_view kLockedMark = "locked-";
 
-// Another file, or the same one changed, gives another text.
-Generation GenerationOf(const struct stat& info) {
-  return {Concat(info.st_dev, "-", info.st_ino, "-", info.st_size, "-", info.st_mtim.tv_sec, ".",
-                 info.st_mtim.tv_nsec)};
-}
-
-uint64_t SizeOf(const struct stat& info) { return static_cast<uint64_t>(info.st_size); }
-
-std::pair<std::string_view, std::string_view> SplitKey(std::string_view key) {
-  const size_t slash = key.rfind('/');
-  if (slash == std::string_view::npos) return {{}, key};
-  return {key.substr(0, slash), key.substr(slash + 1)};
-}
-
-// Gone from the disk unless it was renamed into place.
-class TemporaryFile {
- public:
-  TemporaryFile(const FileHandle& directory, std::string name)
-      : directory_(directory), name_(std::move(name)) {}
-  ~TemporaryFile() {
-    if (!name_.empty()) unlinkat(directory_.get(), name_.c_str(), 0);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const char* name() const { return name_.c_str(); }
-  void Keep() { name_.clear(); }
-
- private:
-  const FileHandle& directory_;
-  std::string name_;
-};
-
 class FileStore final : public KvStore {
  public:
-  FileStore(std::string root, FileHandle handle, dev_t device, FileStoreOptions options)
+  FileStore(std::string root, FileHandle handle, dev_t device, const FileStoreOptions& options)
       : root_(std::move(root)),
         handle_(std::move(handle)),
-        device_(device),
-        options_(options),
+        syncing_(options.durability == Durability::kDisk, device),
         reader_(options.parallelism, options.parallel_threshold, options.requests_at_once) {}
 
   absl::StatusOr<ReadResult> Read(std::string_view key, const ByteRange& range,
@@ -143,18 +111,11 @@ class FileStore final : public KvStore {
   absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer producer,
                                         const std::optional<Generation>& if_generation,
                                         std::stop_token) override {
-    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
-    for (int attempt = 1;; ++attempt) {
-      bool begun = false;
-      const auto noting = [&](Sink sink) {
-        begun = true;
-        return producer(sink);
-      };
-      auto written = TryWrite(key, noting, if_generation);
-      // Somebody may have removed the folder, which was empty, between its making and its use.
-      const bool again = absl::IsNotFound(written.status()) && !begun && attempt < kMostAttempts;
-      if (!again) return written;
-    }
+    return Replace(key, if_generation, [&](const FileHandle& file) {
+      const WriteBack write_back = syncing_.to_disk() ? WriteBack::kAtOnce : WriteBack::kLater;
+      FileAppender appender(file, write_back, Describe(key));
+      return producer([&](std::span<const std::byte> piece) { return appender.Append(piece); });
+    });
   }
 
   absl::Status Delete(std::string_view key, const std::optional<Generation>& if_generation,
@@ -172,8 +133,8 @@ class FileStore final : public KvStore {
       if (errno == ENOENT || errno == EISDIR) return absl::OkStatus();
       return ErrnoStatus(errno, "delete", Describe(key));
     }
-    TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, Describe(key)));
-    return RemoveEmptyFolder(folder);
+    TESSERA_RETURN_IF_ERROR(syncing_.SyncDirectory(directory, Describe(key)));
+    return RemoveEmptyFolders(handle_, root_, {std::string(folder)});
   }
 
   // Also what writes that did not end have left there: files under temporary names, and folders.
@@ -195,7 +156,7 @@ class FileStore final : public KvStore {
     std::erase_if(folders, [&](const std::string& folder) {
       return !names.contains(folder) && !Concat(folder, "/").starts_with(prefix);
     });
-    return RemoveEmptyFolders(folders);
+    return RemoveEmptyFolders(handle_, root_, std::move(folders));
   }
 
   absl::Status MovePrefix(std::string_view from, std::string_view to,
@@ -207,16 +168,16 @@ class FileStore final : public KvStore {
                              OpenBeneath(handle_, source.empty() ? "." : source,
                                          O_DIRECTORY | O_RDONLY, Describe(source)));
     if (!there.valid()) return absl::OkStatus();
-    TESSERA_RETURN_IF_ERROR(MakeDirectories(handle_, target, ToDisk(), Describe(target)));
+    TESSERA_RETURN_IF_ERROR(MakeDirectories(handle_, target, syncing_.to_disk(), Describe(target)));
     const auto changed = [&](const FileHandle& folder) {
-      return SyncDirectory(folder, Describe(target));
+      return syncing_.SyncDirectory(folder, Describe(target));
     };
     const auto copy = [&](const std::string& file, const std::string& place) {
       return CopyFile(file, place);
     };
     FileMove move(handle_, root_, changed, copy);
     TESSERA_RETURN_IF_ERROR(move.Run(source, target, stop));
-    return RemoveEmptyFolders({source});
+    return RemoveEmptyFolders(handle_, root_, {source});
   }
 
   bool moves() const override { return true; }
@@ -240,8 +201,34 @@ class FileStore final : public KvStore {
   // One error is told once, to the first who asks after it: Unavailable would invite a retry that
   // then succeeds.
   absl::Status Flush(std::stop_token) override {
-    if (ToDisk() || syncfs(handle_.get()) == 0) return absl::OkStatus();
+    if (syncing_.to_disk() || syncfs(handle_.get()) == 0) return absl::OkStatus();
     return DataLoss(std::string(ErrnoStatus(errno, "sync the file system", root_).message()));
+  }
+
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token) override {
+    return Replace(key, std::nullopt,
+                   [&](const FileHandle& file) { return SetFileSize(file, size, Describe(key)); })
+        .status();
+  }
+
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token) override {
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info, O_WRONLY));
+    if (!file.valid()) return NotFound(Describe(key), ": no value to write into");
+    const auto part = Resolve({offset, data.size()}, SizeOf(info));
+    if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    TESSERA_RETURN_IF_ERROR(WriteFullyAt(file, offset, data, Describe(key)));
+    return syncing_.SyncData(file, info, Describe(key));
+  }
+
+  bool writes_parts() const override { return true; }
+
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token) override {
+    struct stat info;
+    TESSERA_ASSIGN_OR_RETURN(const FileHandle file, OpenValue(key, info));
+    if (!file.valid()) return NotFound(Describe(key), ": no value to look at");
+    return MapFile(file, SizeOf(info), Describe(key));
   }
 
   bool streams() const override { return true; }
@@ -250,11 +237,12 @@ class FileStore final : public KvStore {
 
  private:
   // The file of a value and what is known of it; invalid when the key has none.
-  absl::StatusOr<FileHandle> OpenValue(std::string_view key, struct stat& info) {
+  absl::StatusOr<FileHandle> OpenValue(std::string_view key, struct stat& info,
+                                       int access = O_RDONLY) {
     TESSERA_RETURN_IF_ERROR(ValidateKey(key));
     // Not to block on a pipe that somebody put there.
     TESSERA_ASSIGN_OR_RETURN(FileHandle file, OpenBeneath(handle_, std::string(key),
-                                                          O_RDONLY | O_NONBLOCK, Describe(key)));
+                                                          access | O_NONBLOCK, Describe(key)));
     if (!file.valid()) return file;
     if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "look at", Describe(key));
     if (S_ISREG(info.st_mode)) return file;
@@ -292,46 +280,38 @@ class FileStore final : public KvStore {
     return absl::OkStatus();
   }
 
-  // `start` is what the name of the temporary file begins with.
-  absl::StatusOr<ValueInfo> Replace(const FileHandle& directory, const std::string& start,
-                                    const std::string& name, Producer producer,
-                                    const std::string& shown) {
-    // No two writers share a name.
-    static std::atomic<uint64_t> counter{0};
-    TemporaryFile temporary(directory, Concat(start, getpid(), "-", counter.fetch_add(1)));
-    TESSERA_ASSIGN_OR_RETURN(
-        const FileHandle file,
-        OpenBeneath(directory, temporary.name(), O_WRONLY | O_CREAT | O_EXCL, shown));
-    if (!file.valid()) return NotFound(shown, ": the directory is gone");
-    FileAppender appender(file, ToDisk() ? WriteBack::kAtOnce : WriteBack::kLater, shown);
-    TESSERA_RETURN_IF_ERROR(
-        producer([&](std::span<const std::byte> piece) { return appender.Append(piece); }));
-    struct stat info;
-    if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "look at", shown);
-    if (SyncsNow(info)) TESSERA_RETURN_IF_ERROR(Sync(file, shown));
-    if (renameat(directory.get(), temporary.name(), directory.get(), name.c_str()) != 0) {
-      return ErrnoStatus(errno, "rename into place", shown);
+  absl::StatusOr<ValueInfo> Replace(std::string_view key,
+                                    const std::optional<Generation>& if_generation, FillFile fill) {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    for (int attempt = 1;; ++attempt) {
+      bool begun = false;
+      const auto noting = [&](const FileHandle& file) {
+        begun = true;
+        return fill(file);
+      };
+      auto written = TryReplace(key, if_generation, noting);
+      // Somebody may have removed the folder, which was empty, between its making and its use.
+      const bool again = absl::IsNotFound(written.status()) && !begun && attempt < kMostAttempts;
+      if (!again) return written;
     }
-    temporary.Keep();
-    TESSERA_RETURN_IF_ERROR(SyncDirectory(directory, shown));
-    return ValueInfo{GenerationOf(info), SizeOf(info)};
   }
 
-  absl::StatusOr<ValueInfo> TryWrite(std::string_view key, Producer producer,
-                                     const std::optional<Generation>& if_generation) {
+  absl::StatusOr<ValueInfo> TryReplace(std::string_view key,
+                                       const std::optional<Generation>& if_generation,
+                                       FillFile fill) {
     const auto [folder, name] = SplitKey(key);
     TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
-                             MakeDirectories(handle_, folder, ToDisk(), Describe(key)));
+                             MakeDirectories(handle_, folder, syncing_.to_disk(), Describe(key)));
     if (!if_generation.has_value()) {
       // Within what file systems take as a name.
       const std::string start = Concat(name.substr(0, 180), kTemporaryMark);
-      return Replace(directory, start, std::string(name), producer, Describe(key));
+      return ReplaceFile(directory, start, std::string(name), fill, syncing_, Describe(key));
     }
     TESSERA_RETURN_IF_ERROR(Lock(directory, key));
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
     TESSERA_RETURN_IF_ERROR(DeleteLockedLeftovers(directory, key));
     const std::string start = Concat(kTemporaryMark, kLockedMark);
-    return Replace(directory, start, std::string(name), producer, Describe(key));
+    return ReplaceFile(directory, start, std::string(name), fill, syncing_, Describe(key));
   }
 
   // Only who holds the lock of a directory writes files of such names, so that those that are there
@@ -360,7 +340,7 @@ class FileStore final : public KvStore {
         return ErrnoStatus(errno, "delete", Describe(Concat(folder, "/", name)));
       }
     }
-    return SyncDirectory(directory, Describe(folder));
+    return syncing_.SyncDirectory(directory, Describe(folder));
   }
 
   absl::Status CopyFile(const std::string& from, const std::string& to) {
@@ -369,48 +349,9 @@ class FileStore final : public KvStore {
     return WritePieces(to, producer, std::nullopt, {}).status();
   }
 
-  absl::Status SyncDirectory(const FileHandle& directory, const std::string& shown) {
-    struct stat info;
-    if (fstat(directory.get(), &info) != 0) return ErrnoStatus(errno, "look at", shown);
-    return SyncsNow(info) ? Sync(directory, shown) : absl::OkStatus();
-  }
-
-  bool ToDisk() const { return options_.durability == Durability::kDisk; }
-
-  // Flush reaches only the file system of the root.
-  bool SyncsNow(const struct stat& info) const { return ToDisk() || info.st_dev != device_; }
-
-  // These and those they lie in, as long as nothing else is in them.
-  absl::Status RemoveEmptyFolders(std::vector<std::string> folders) {
-    // Longer ones first, so that what lies inside another is gone before it.
-    std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
-      return a.size() != b.size() ? a.size() > b.size() : a < b;
-    });
-    for (const std::string& folder : folders) TESSERA_RETURN_IF_ERROR(RemoveEmptyFolder(folder));
-    return absl::OkStatus();
-  }
-
-  absl::Status RemoveEmptyFolder(std::string_view folder) {
-    while (!folder.empty()) {
-      const auto [parent, name] = SplitKey(folder);
-      TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
-                               OpenBeneath(handle_, parent.empty() ? "." : std::string(parent),
-                                           O_DIRECTORY | O_RDONLY, Describe(folder)));
-      // A folder that is not empty, or a link to one, stays.
-      if (directory.valid() &&
-          unlinkat(directory.get(), std::string(name).c_str(), AT_REMOVEDIR) != 0 &&
-          errno != ENOENT) {
-        break;
-      }
-      folder = parent;
-    }
-    return absl::OkStatus();
-  }
-
   const std::string root_;
   const FileHandle handle_;
-  const dev_t device_;  // the file system of the root
-  const FileStoreOptions options_;
+  const Syncing syncing_;
   FileReader reader_;
 };
 

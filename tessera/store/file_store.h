@@ -44,6 +44,10 @@ struct FileStoreOptions {
 // on another file system than the root's are synced one by one as they are written.  Until the
 // Flush a power cut may leave a value empty or cut short.
 //
+// A value that is reserved is a new file, too, so who has the old one mapped keeps it; WriteAt then
+// changes the file in place, with a sync for each call unless Durability::kKernel leaves it to
+// Flush.
+//
 // A generation is made of a file's inode, size and time, so values of equal size that replace each
 // other within one tick of the file system's clock might not be told apart.
 absl::StatusOr<std::unique_ptr<KvStore>> OpenFileStore(const std::string& root,

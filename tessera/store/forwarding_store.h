@@ -53,6 +53,17 @@ class ForwardingStore : public KvStore {
     return base_.List(prefix, std::move(stop));
   }
   absl::Status Flush(std::stop_token stop) override { return base_.Flush(std::move(stop)); }
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    return base_.Reserve(key, size, std::move(stop));
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    return base_.WriteAt(key, offset, data, std::move(stop));
+  }
+  bool writes_parts() const override { return base_.writes_parts(); }
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    return base_.Map(key, std::move(stop));
+  }
   std::string Describe(std::string_view key) const override { return base_.Describe(key); }
 
  protected:

@@ -42,6 +42,12 @@ absl::Status ValidatePrefix(std::string_view prefix) {
   return ValidateNames("prefix", prefix, prefix.substr(0, slash));
 }
 
+std::pair<std::string_view, std::string_view> SplitKey(std::string_view key) {
+  const size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
 absl::Status ValidateMove(std::string_view from, std::string_view to) {
   for (const std::string_view prefix : {from, to}) {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));

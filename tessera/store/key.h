@@ -3,6 +3,7 @@
 #define TESSERA_STORE_KEY_H_
 
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 
@@ -18,6 +19,9 @@ absl::Status ValidateKey(std::string_view key);
 
 // A prefix is empty, or what a key may begin with: the names before its last '/' are as in keys.
 absl::Status ValidatePrefix(std::string_view prefix);
+
+// The names before the last '/', without it, and the last name.
+std::pair<std::string_view, std::string_view> SplitKey(std::string_view key);
 
 // What KvStore::MovePrefix asks of its prefixes; InvalidArgument quoting them.
 absl::Status ValidateMove(std::string_view from, std::string_view to);

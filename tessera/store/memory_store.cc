@@ -1,7 +1,11 @@
 #include "tessera/store/memory_store.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
@@ -21,11 +25,10 @@ class MemoryStore final : public KvStore {
     MutexLock lock(mutex_);
     const auto found = values_.find(key);
     if (found == values_.end()) return ReadResult{};
-    const auto part = Resolve(range, found->second.bytes.size());
+    const Value& value = found->second;
+    const auto part = Resolve(range, value.size());
     if (!part.ok()) return Prefixed(part.status(), Describe(key));
-    // A slice shares the value's memory, so ReadInto and ReadAll copy once as they are.
-    return ReadResult{found->second.bytes.Slice(part->offset, part->length),
-                      found->second.generation, found->second.bytes.size()};
+    return ReadResult{value.Slice(*part), value.generation, value.size()};
   }
 
   absl::StatusOr<std::vector<ReadResult>> ReadMany(std::span<const ReadRequest> requests,
@@ -40,8 +43,8 @@ class MemoryStore final : public KvStore {
     Bytes bytes = Bytes::CopyOf(value);
     MutexLock lock(mutex_);
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
-    Generation generation{std::to_string(++last_generation_)};
-    values_.insert_or_assign(std::string(key), Value{std::move(bytes), generation});
+    const Generation generation = NextGeneration();
+    values_.insert_or_assign(std::string(key), Value{generation, std::move(bytes)});
     return generation;
   }
 
@@ -87,18 +90,67 @@ class MemoryStore final : public KvStore {
     MutexLock lock(mutex_);
     for (auto next = values_.lower_bound(prefix);
          next != values_.end() && next->first.starts_with(prefix); ++next) {
-      entries.push_back({next->first, next->second.bytes.size()});
+      entries.push_back({next->first, next->second.size()});
     }
     return entries;
+  }
+
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    if (!options_.writes_parts) return KvStore::Reserve(key, size, std::move(stop));
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    std::vector<std::byte> room(size);
+    MutexLock lock(mutex_);
+    values_.insert_or_assign(std::string(key), Value{NextGeneration(), {}, std::move(room)});
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    if (!options_.writes_parts) return KvStore::WriteAt(key, offset, data, std::move(stop));
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    MutexLock lock(mutex_);
+    const auto found = values_.find(key);
+    if (found == values_.end()) return NotFound(Describe(key), ": no value to write into");
+    Value& value = found->second;
+    const auto part = Resolve({offset, data.size()}, value.size());
+    if (!part.ok()) return Prefixed(part.status(), Describe(key));
+    if (!value.room.has_value()) {
+      value.room.emplace(value.bytes.span().begin(), value.bytes.span().end());
+      value.bytes = {};
+    }
+    std::copy(data.begin(), data.end(), value.room->begin() + static_cast<ptrdiff_t>(offset));
+    value.generation = NextGeneration();
+    return absl::OkStatus();
+  }
+
+  bool writes_parts() const override { return options_.writes_parts; }
+
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    TESSERA_ASSIGN_OR_RETURN(const ReadResult result, Read(key, {}, std::move(stop)));
+    if (result.value.has_value()) return *result.value;
+    return NotFound(Describe(key), ": no value to look at");
   }
 
   std::string Describe(std::string_view key) const override { return Concat("memory:", key); }
 
  private:
+  // Either bytes that readers share, or room that is written into and that they get copies of.
   struct Value {
-    Bytes bytes;
     Generation generation;
+    Bytes bytes;
+    std::optional<std::vector<std::byte>> room = {};
+
+    uint64_t size() const { return room.has_value() ? room->size() : bytes.size(); }
+    // A slice of shared bytes costs no copy, so ReadInto and ReadAll make only their own.
+    Bytes Slice(const ResolvedRange& part) const {
+      if (!room.has_value()) return bytes.Slice(part.offset, part.length);
+      return Bytes::CopyOf(std::span(*room).subspan(part.offset, part.length));
+    }
   };
+
+  Generation NextGeneration() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return {std::to_string(++last_generation_)};
+  }
 
   absl::Status CheckGeneration(std::string_view key, const std::optional<Generation>& expected)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
@@ -33,6 +34,7 @@ using testing::FaultStore;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::KvStoreConformance;
+using testing::KvStorePartsConformance;
 using testing::MakerName;
 using testing::StoreMaker;
 using testing::TemporaryFolder;
@@ -74,32 +76,44 @@ StoreCounts& SharedCounts() {
   return counts;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, KvStoreConformance,
-    ::testing::Values(
-        StoreMaker{"memory", [] { return MakeMemoryStore(); }},
-        StoreMaker{"memory_moves", [] { return MakeMemoryStore({.moves = true}); }},
-        StoreMaker{"volatile",
-                   [] {
-                     return Wrapped([](KvStore& base) {
-                       return std::make_unique<VolatileStore>(base, VolatileOptions{});
-                     });
-                   }},
-        StoreMaker{"file", [] { return MakeFile({}); }},
-        StoreMaker{"file_kernel", [] { return MakeFile({.durability = Durability::kKernel}); }},
-        StoreMaker{"file_parallel",
-                   [] { return MakeFile({.parallelism = 4, .parallel_threshold = 1}); }},
-        StoreMaker{
-            "prefix",
-            [] { return Wrapped([](KvStore& base) { return *MakePrefixStore(base, "p/q"); }); }},
-        StoreMaker{"retry",
-                   [] { return Wrapped([](KvStore& base) { return MakeRetryStore(base); }); }},
-        StoreMaker{"counting",
-                   [] {
-                     return Wrapped(
-                         [](KvStore& base) { return MakeCountingStore(base, SharedCounts()); });
-                   }}),
-    MakerName);
+std::vector<StoreMaker> Makers() {
+  return {
+      {"memory", [] { return MakeMemoryStore(); }},
+      {"memory_moves", [] { return MakeMemoryStore({.moves = true}); }},
+      {"volatile",
+       [] {
+         return Wrapped([](KvStore& base) {
+           return std::make_unique<VolatileStore>(base, VolatileOptions{});
+         });
+       }},
+      {"file", [] { return MakeFile({}); }},
+      {"file_kernel", [] { return MakeFile({.durability = Durability::kKernel}); }},
+      {"file_parallel", [] { return MakeFile({.parallelism = 4, .parallel_threshold = 1}); }},
+      {"prefix",
+       [] { return Wrapped([](KvStore& base) { return *MakePrefixStore(base, "p/q"); }); }},
+      {"retry", [] { return Wrapped([](KvStore& base) { return MakeRetryStore(base); }); }},
+      {"counting",
+       [] {
+         return Wrapped([](KvStore& base) { return MakeCountingStore(base, SharedCounts()); });
+       }},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, KvStoreConformance, ::testing::ValuesIn(Makers()), MakerName);
+INSTANTIATE_TEST_SUITE_P(WholeValues, KvStoreConformance,
+                         ::testing::Values(StoreMaker{
+                             "memory", [] { return MakeMemoryStore({.writes_parts = false}); }}),
+                         MakerName);
+INSTANTIATE_TEST_SUITE_P(Stores, KvStorePartsConformance, ::testing::ValuesIn(Makers()), MakerName);
+
+TEST(MemoryStoreTest, ByOptionValuesAreWrittenOnlyAsAWhole) {
+  const auto store = MakeMemoryStore({.writes_parts = false});
+  const auto refused = StatusIs(absl::StatusCode::kUnimplemented,
+                                HasSubstr("memory:k: this store writes values only as a whole"));
+  EXPECT_FALSE(store->writes_parts());
+  EXPECT_THAT(store->Reserve("k", 4), refused);
+  EXPECT_THAT(store->WriteAt("k", 0, AsBytes("x")), refused);
+}
 
 TEST(FileStoreTest, ValuesAreFilesBelowTheRoot) {
   const TemporaryFolder folder;
@@ -267,6 +281,49 @@ TEST(FileStoreTest, WhatIsInTheWayOfAMoveIsNamed) {
                        HasSubstr("/b: a folder is in the way of a file")));
 }
 
+TEST(FileStoreTest, WhatIsReservedTakesNoPlaceOnDisk) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Reserve("a/k", uint64_t{1} << 33), IsOk());
+  struct stat info;
+  ASSERT_EQ(stat((folder.path() / "a/k").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, int64_t{1} << 33);
+  EXPECT_LT(info.st_blocks, 100);
+  EXPECT_THAT(store->Reserve("a/k", ~uint64_t{0}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("/a/k: reserve: ")));
+  EXPECT_THAT(store->List(""), IsOkAndHolds(ElementsAre(ListEntry{"a/k", uint64_t{1} << 33})));
+}
+
+TEST(FileStoreTest, WhatIsMappedStaysWhenTheFileIsReplaced) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  ASSERT_THAT(store->Write("k", AsBytes("old one")), IsOk());
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Bytes mapped, store->Map("k"));
+  ASSERT_THAT(store->Reserve("k", 2), IsOk());
+  ASSERT_THAT(store->WriteAt("k", 0, AsBytes("ne")), IsOk());
+  EXPECT_EQ(mapped.text(), "old one");
+  ASSERT_THAT(store->Delete("k"), IsOk());
+  EXPECT_EQ(mapped.text(), "old one");
+}
+
+TEST(FileStoreTest, PartsAreNotWrittenThroughLinksThatLeadOut) {
+  const TemporaryFolder folder;
+  const TemporaryFolder outside;
+  std::ofstream(outside.path() / "secret") << "s";
+  fs::create_symlink(outside.path(), folder.path() / "link");
+  fs::create_symlink(outside.path() / "secret", folder.path() / "file");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leads out"));
+  EXPECT_THAT(store->Reserve("link/new", 1), refused);
+  EXPECT_THAT(store->WriteAt("link/secret", 0, AsBytes("x")), refused);
+  EXPECT_THAT(store->WriteAt("file", 0, AsBytes("x")), refused);
+  EXPECT_THAT(store->Map("file"), refused);
+  // The link itself is replaced, not what it leads to.
+  EXPECT_THAT(store->Reserve("file", 3), IsOk());
+  EXPECT_EQ(fs::file_size(outside.path() / "secret"), 1u);
+  EXPECT_FALSE(fs::exists(outside.path() / "new"));
+}
+
 TEST(PrefixStoreTest, CannotBeMadeFromWhatIsNoKey) {
   const auto base = MakeMemoryStore();
   EXPECT_THAT(MakePrefixStore(*base, "../x"),
@@ -298,6 +355,36 @@ TEST(CountingStoreTest, CountsEachOfManyReads) {
   ASSERT_THAT(store->ReadMany(std::vector<ReadRequest>{{"k"}, {"none"}, {"k", {3}}}), IsOk());
   EXPECT_EQ(counts.reads, 4);
   EXPECT_EQ(counts.bytes_read, 12);
+}
+
+TEST(CountingStoreTest, CountsParts) {
+  const auto base = MakeMemoryStore();
+  StoreCounts counts;
+  const auto store = MakeCountingStore(*base, counts);
+  ASSERT_THAT(store->Reserve("k", 5), IsOk());
+  ASSERT_THAT(store->WriteAt("k", 1, AsBytes("123")), IsOk());
+  EXPECT_THAT(store->WriteAt("k", 3, AsBytes("123")),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("memory:k: 3 bytes from 3")));
+  ASSERT_THAT(store->Map("k"), IsOk());
+  EXPECT_EQ(counts.writes, 3);
+  EXPECT_EQ(counts.bytes_written, 3);
+  EXPECT_EQ(counts.reads, 1);
+  EXPECT_EQ(counts.bytes_read, 0);
+}
+
+TEST(RetryStoreTest, RepeatsPartsAndMaps) {
+  const auto base = MakeMemoryStore();
+  const auto attempts = RetryOptions{.first_delay = std::chrono::milliseconds(1)};
+  FaultStore reserve(*base, {});
+  EXPECT_THAT(MakeRetryStore(reserve, attempts)->Reserve("k", 4), IsOk());
+  FaultStore tear(*base, {.fault = Fault::kTear});
+  EXPECT_THAT(MakeRetryStore(tear, attempts)->WriteAt("k", 0, AsBytes("1234")), IsOk());
+  FaultStore map(*base, {});
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Bytes mapped, MakeRetryStore(map, attempts)->Map("k"));
+  EXPECT_EQ(mapped.text(), "1234");
+  EXPECT_EQ(reserve.calls(), 2);
+  EXPECT_EQ(tear.calls(), 2);
+  EXPECT_EQ(map.calls(), 2);
 }
 
 TEST(RetryStoreTest, RepeatsUntilTheCallGoesThrough) {
@@ -352,6 +439,23 @@ TEST(FaultStoreTest, TearsAndForgets) {
   EXPECT_FALSE(base->Read("other")->value.has_value());
 }
 
+TEST(FaultStoreTest, TearsAndForgetsParts) {
+  const auto base = MakeMemoryStore();
+  const auto fails = [](const std::string& action) {
+    return StatusIs(absl::StatusCode::kUnavailable, HasSubstr("memory:k: " + action));
+  };
+  FaultStore tearing(*base, {.fault = Fault::kTear, .calls = 2});
+  EXPECT_THAT(tearing.Reserve("k", 8, {}), fails("reserve"));
+  EXPECT_THAT(tearing.WriteAt("k", 0, AsBytes("1234"), {}), fails("write"));
+  EXPECT_EQ(base->Read("k")->value->text(), std::string_view("12\0\0", 4));
+  FaultStore forgetting(*base, {.fault = Fault::kForget, .calls = 3});
+  EXPECT_THAT(forgetting.Reserve("other", 8, {}), IsOk());
+  EXPECT_THAT(forgetting.WriteAt("k", 0, AsBytes("x"), {}), IsOk());
+  EXPECT_THAT(forgetting.Map("k", {}), fails("map"));
+  EXPECT_FALSE(base->Read("other")->value.has_value());
+  EXPECT_EQ(base->Read("k")->value->text(), std::string_view("12\0\0", 4));
+}
+
 TEST(FaultStoreTest, TearsAMove) {
   const auto base = MakeMemoryStore();
   for (const char* key : {"s/1", "s/2", "s/3", "s/4"}) {
@@ -377,6 +481,36 @@ TEST(VolatileStoreTest, LosesWhatWasNotFlushed) {
   ASSERT_THAT(store.Crash(0), IsOk());
   EXPECT_THAT(base->List(""),
               IsOkAndHolds(ElementsAre(ListEntry{"before", 1}, ListEntry{"kept", 1})));
+}
+
+TEST(VolatileStoreTest, LosesPartsThatWereNotFlushed) {
+  const auto base = MakeMemoryStore();
+  VolatileStore store(*base, {});
+  ASSERT_THAT(store.Reserve("k", 4, {}), IsOk());
+  ASSERT_THAT(store.WriteAt("k", 0, AsBytes("12"), {}), IsOk());
+  ASSERT_THAT(store.Flush({}), IsOk());
+  ASSERT_THAT(store.WriteAt("k", 2, AsBytes("34"), {}), IsOk());
+  ASSERT_THAT(store.Reserve("later", 4, {}), IsOk());
+  EXPECT_EQ(base->Read("k")->value->text(), "1234");
+  ASSERT_THAT(store.Crash(0), IsOk());
+  EXPECT_EQ(base->Read("k")->value->text(), std::string_view("12\0\0", 4));
+  EXPECT_FALSE(base->Read("later")->value.has_value());
+}
+
+TEST(VolatileStoreTest, KeepsSomePartsAndNoneOfALostValue) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 1; seed < 60; ++seed) {
+    const auto base = MakeMemoryStore();
+    ASSERT_THAT(base->Write("k", AsBytes("old")), IsOk());
+    VolatileStore store(*base, {});
+    ASSERT_THAT(store.Reserve("k", 2, {}), IsOk());
+    ASSERT_THAT(store.WriteAt("k", 0, AsBytes("1"), {}), IsOk());
+    ASSERT_THAT(store.WriteAt("k", 1, AsBytes("2"), {}), IsOk());
+    ASSERT_THAT(store.Crash(seed), IsOk());
+    seen.insert(std::string(base->Read("k")->value->text()));
+  }
+  const auto text = [](const char* two) { return std::string(two, 2); };
+  EXPECT_THAT(seen, ElementsAre(text("\0\0"), text("\0002"), text("1\0"), "12", "old"));
 }
 
 TEST(VolatileStoreTest, KeepsSomeOfItAndNeverLosesAMovedValue) {

@@ -84,6 +84,19 @@ class PrefixStore final : public ForwardingStore {
     for (ListEntry& entry : entries) entry.key.erase(0, prefix_.size());
     return entries;
   }
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    return base().Reserve(prefix_ + std::string(key), size, std::move(stop));
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    return base().WriteAt(prefix_ + std::string(key), offset, data, std::move(stop));
+  }
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    TESSERA_RETURN_IF_ERROR(ValidateKey(key));
+    return base().Map(prefix_ + std::string(key), std::move(stop));
+  }
   std::string Describe(std::string_view key) const override {
     return base().Describe(prefix_ + std::string(key));
   }
@@ -147,6 +160,16 @@ class RetryStore final : public ForwardingStore {
   absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
                                               std::stop_token stop) override {
     return Repeat(stop, [&] { return base().List(prefix, stop); });
+  }
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    return Repeat(stop, [&] { return base().Reserve(key, size, stop); });
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    return Repeat(stop, [&] { return base().WriteAt(key, offset, data, stop); });
+  }
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    return Repeat(stop, [&] { return base().Map(key, stop); });
   }
 
  private:
@@ -247,6 +270,21 @@ class CountingStore final : public ForwardingStore {
                                               std::stop_token stop) override {
     ++counts_.lists;
     return base().List(prefix, std::move(stop));
+  }
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    ++counts_.writes;
+    return base().Reserve(key, size, std::move(stop));
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    ++counts_.writes;
+    TESSERA_RETURN_IF_ERROR(base().WriteAt(key, offset, data, std::move(stop)));
+    counts_.bytes_written += static_cast<int64_t>(data.size());
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    ++counts_.reads;
+    return base().Map(key, std::move(stop));
   }
   bool streams() const override { return base().streams(); }
 

@@ -40,7 +40,8 @@ struct StoreCounts {
   std::atomic<int64_t> lists{0};
 };
 
-// Counts calls, and the bytes of those that succeeded; each request of a ReadMany is a read.
+// Counts calls, and the bytes of those that succeeded; each request of a ReadMany is a read.  To
+// reserve a value is a write without bytes, to map one a read without.
 // `counts` must outlive the store.
 std::unique_ptr<KvStore> MakeCountingStore(KvStore& base, StoreCounts& counts);
 

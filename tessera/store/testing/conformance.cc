@@ -383,6 +383,10 @@ TEST_P(KvStoreConformance, KeysThatLeadOutAreRefused) {
     EXPECT_THAT(store().ReadMany(std::vector<ReadRequest>{{key}}), refused) << key;
     EXPECT_THAT(store().Write(key, AsBytes("x")), refused) << key;
     EXPECT_THAT(store().Delete(key), refused) << key;
+    if (store().writes_parts()) {
+      EXPECT_THAT(store().Reserve(key, 1), refused) << key;
+      EXPECT_THAT(store().WriteAt(key, 0, AsBytes("x")), refused) << key;
+    }
   }
   EXPECT_THAT(store().List("../"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("prefix '")));

@@ -38,6 +38,9 @@ class KvStoreConformance : public ::testing::TestWithParam<StoreMaker> {
   std::unique_ptr<KvStore> store_;
 };
 
+// What every store whose writes_parts() is true must do besides.
+class KvStorePartsConformance : public KvStoreConformance {};
+
 }  // namespace tessera::store::testing
 
 #endif  // TESSERA_STORE_TESTING_CONFORMANCE_H_

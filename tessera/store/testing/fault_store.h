@@ -19,8 +19,9 @@ namespace tessera::store::testing {
 enum class Fault {
   kFail,    // Unavailable, and nothing is done
   kDelay,   // done after `delay`
-  kTear,    // a write stores the first half of its value, a move moves the first half of the keys,
-            // and an error is reported; others fail
+  kTear,    // a write stores the first half of its value or part, a value of half the size is
+            // reserved, a move moves the first half of the keys, and an error is reported; others
+            // fail
   kForget,  // a write, delete, move or flush reports success, and nothing is done; others fail
 };
 
@@ -92,6 +93,28 @@ class FaultStore final : public ForwardingStore {
   absl::Status Flush(std::stop_token stop) override {
     if (!Strikes()) return base().Flush(std::move(stop));
     return plan_.fault == Fault::kForget ? absl::OkStatus() : Fails("flush", "");
+  }
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    if (!Strikes()) return base().Reserve(key, size, std::move(stop));
+    if (plan_.fault == Fault::kForget) return absl::OkStatus();
+    if (plan_.fault == Fault::kTear) {
+      TESSERA_RETURN_IF_ERROR(base().Reserve(key, size / 2, std::move(stop)));
+    }
+    return Fails("reserve", key);
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    if (!Strikes()) return base().WriteAt(key, offset, data, std::move(stop));
+    if (plan_.fault == Fault::kForget) return absl::OkStatus();
+    if (plan_.fault == Fault::kTear) {
+      const auto front = data.first(data.size() / 2);
+      TESSERA_RETURN_IF_ERROR(base().WriteAt(key, offset, front, std::move(stop)));
+    }
+    return Fails("write", key);
+  }
+  absl::StatusOr<Bytes> Map(std::string_view key, std::stop_token stop) override {
+    if (Strikes()) return Fails("map", key);
+    return base().Map(key, std::move(stop));
   }
 
  private:

@@ -2,9 +2,12 @@
 #ifndef TESSERA_STORE_TESTING_VOLATILE_STORE_H_
 #define TESSERA_STORE_TESTING_VOLATILE_STORE_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,8 +41,13 @@ class VolatileStore final : public ForwardingStore {
   absl::Status Crash(uint64_t seed) {
     MutexLock lock(mutex_);
     std::mt19937_64 random(seed);
+    std::set<std::string> lost;  // keys whose value is not the one that was written into
     for (const Operation& operation : pending_) {
-      if (seed != 0 && random() % 2 == 0) Apply(operation, Cut(operation, random));
+      const bool kept = seed != 0 && random() % 2 == 0;
+      if (operation.kind == Kind::kWrite && kept) lost.erase(operation.key);
+      if (operation.kind == Kind::kWrite && !kept) lost.insert(operation.key);
+      const bool applies = operation.kind != Kind::kWriteAt || !lost.contains(operation.key);
+      if (kept && applies) Apply(operation, Cut(operation, random));
     }
     pending_.clear();
     return Restore();
@@ -53,6 +61,20 @@ class VolatileStore final : public ForwardingStore {
                              base().Write(key, value, if_generation, std::move(stop)));
     pending_.push_back({Kind::kWrite, std::string(key), "", Bytes::CopyOf(value)});
     return generation;
+  }
+  absl::Status Reserve(std::string_view key, uint64_t size, std::stop_token stop) override {
+    MutexLock lock(mutex_);
+    TESSERA_RETURN_IF_ERROR(base().Reserve(key, size, std::move(stop)));
+    Bytes zeros = Bytes::Take(std::vector<std::byte>(size));
+    pending_.push_back({Kind::kWrite, std::string(key), "", std::move(zeros)});
+    return absl::OkStatus();
+  }
+  absl::Status WriteAt(std::string_view key, uint64_t offset, std::span<const std::byte> data,
+                       std::stop_token stop) override {
+    MutexLock lock(mutex_);
+    TESSERA_RETURN_IF_ERROR(base().WriteAt(key, offset, data, std::move(stop)));
+    pending_.push_back({Kind::kWriteAt, std::string(key), "", Bytes::CopyOf(data), offset});
+    return absl::OkStatus();
   }
   absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer producer,
                                         const std::optional<Generation>& if_generation,
@@ -94,12 +116,13 @@ class VolatileStore final : public ForwardingStore {
 
  private:
   using Values = std::map<std::string, Bytes, std::less<>>;
-  enum class Kind { kWrite, kDelete, kMove };
+  enum class Kind { kWrite, kWriteAt, kDelete, kMove };
   struct Operation {
     Kind kind;
     std::string key;
     std::string to;
     Bytes value;
+    uint64_t offset = 0;
   };
 
   Bytes Cut(const Operation& operation, std::mt19937_64& random) const {
@@ -112,9 +135,22 @@ class VolatileStore final : public ForwardingStore {
       durable_.insert_or_assign(operation.key, value);
       return;
     }
+    if (operation.kind == Kind::kWriteAt) return Patch(operation, value);
     auto node = durable_.extract(operation.key);
     if (operation.kind == Kind::kDelete || node.empty()) return;
     durable_.insert_or_assign(operation.to, std::move(node.mapped()));
+  }
+
+  // A value that was cut short grows again, as a file does.
+  void Patch(const Operation& operation, const Bytes& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = durable_.find(operation.key);
+    if (found == durable_.end()) return;
+    const std::span<const std::byte> old = found->second.span();
+    std::vector<std::byte> value(old.begin(), old.end());
+    value.resize(std::max<size_t>(value.size(), operation.offset + data.size()));
+    std::copy(data.span().begin(), data.span().end(),
+              value.begin() + static_cast<ptrdiff_t>(operation.offset));
+    found->second = Bytes::Take(std::move(value));
   }
 
   // Makes the store below hold what is durable, touching nothing that is as it should be.
