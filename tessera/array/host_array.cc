@@ -20,16 +20,6 @@ absl::Status CheckElements(const ConstStridedView& view, DType dtype) {
   return absl::OkStatus();
 }
 
-bool IsDense(const ConstStridedView& view) {
-  int64_t next = view.element_bytes;
-  for (size_t d = view.shape.size(); d-- > 0;) {
-    // A dimension of one element takes no step.
-    if (view.shape[d] != 1 && view.strides[d] != next) return false;
-    next *= view.shape[d];
-  }
-  return true;
-}
-
 absl::StatusOr<HostArray> HostArray::Borrow(const ConstStridedView& view, DType dtype,
                                             std::shared_ptr<const void> owner) {
   TESSERA_RETURN_IF_ERROR(CheckElements(view, dtype));

@@ -45,8 +45,7 @@ class HostArray {
   std::shared_ptr<const void> owner_;
 };
 
-// The elements lie next to each other in C order.
-bool IsDense(const ConstStridedView& view);
+using ::tessera::IsDense;
 
 // OK when the view looks at elements of `dtype`, in a shape that can be.
 absl::Status CheckElements(const ConstStridedView& view, DType dtype);

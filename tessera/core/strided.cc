@@ -160,6 +160,16 @@ void Execute(CopyPlan plan, const std::byte* source, std::byte* target) {
 
 }  // namespace
 
+bool IsDense(const ConstStridedView& view) {
+  int64_t next = view.element_bytes;
+  for (size_t d = view.shape.size(); d-- > 0;) {
+    // A dimension of one element takes no step.
+    if (view.shape[d] != 1 && view.strides[d] != next) return false;
+    next *= view.shape[d];
+  }
+  return true;
+}
+
 absl::Status CopyStrided(const ConstStridedView& source, const StridedView& target) {
   if (source.shape != target.shape) {
     return InvalidArgument("copy from shape ", ShapeText(source.shape), " to shape ",

@@ -45,6 +45,9 @@ BasicStridedView<Byte> SubView(const BasicStridedView<Byte>& view, const Box& bo
   return part;
 }
 
+// The elements lie next to each other in C order.
+bool IsDense(const ConstStridedView& view);
+
 // Copies every element of `source` to the same index of `target`, in one pass over the bytes.
 // Runs that are contiguous on both sides go by memcpy; transposed ones by cache-sized tiles.
 // InvalidArgument when shapes or element sizes differ.  REQUIRES: the views do not overlap, and no

@@ -40,14 +40,16 @@ class FileSet {
   // Reads the header, or the index and the headers of all its files on the pool of `io`.  `name` is
   // the key of a safetensors file or of an index: its content tells which.  The errors of
   // DecodeHeader and DecodeIndexFile behind the file's place; NotFound when there is no such value;
+  // Aborted when a file is replaced meanwhile;
   // FailedPrecondition, naming tensor and file, when a file of the index is missing or does not
   // hold a tensor that the index says is there.  Tensors that the index does not mention are left
   // out.
   static absl::StatusOr<FileSet> Open(store::KvStore& store, std::string_view name, IoContext& io,
                                       std::stop_token stop = {});
 
-  // Several files without an index as one set.  InvalidArgument, naming tensor and files, when two
-  // of them hold a tensor of one name.
+  // Several files without an index as one set, whose name is that of the first.  NotFound when one
+  // is missing; InvalidArgument, naming tensor and files, when two of them hold a tensor of one
+  // name, and without any file.
   static absl::StatusOr<FileSet> OpenFiles(store::KvStore& store,
                                            std::span<const std::string> names, IoContext& io,
                                            std::stop_token stop = {});
@@ -64,6 +66,9 @@ class FileSet {
   }
 
  private:
+  static absl::StatusOr<FileSet> OpenIndex(store::KvStore& store, std::string_view name,
+                                           IndexFile index, IoContext& io, std::stop_token stop);
+
   std::string name_;
   std::vector<SetFile> files_;
   std::vector<TensorPlace> tensors_;

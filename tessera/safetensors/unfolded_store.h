@@ -6,7 +6,8 @@
 //   <file>/header                 the length and the header
 //   <file>/<tensor>/tensor.json   TensorText
 //   <file>/<tensor>/<number>      a block, numbered in C order
-// A tensor's name is escaped as a component of a path.  All other keys are those of the store.
+// A tensor's name is escaped as a component of a path.  All other keys are those of the store; the
+// files themselves can be read as well, but are not listed.
 #ifndef TESSERA_SAFETENSORS_UNFOLDED_STORE_H_
 #define TESSERA_SAFETENSORS_UNFOLDED_STORE_H_
 
@@ -25,8 +26,9 @@ inline constexpr std::string_view kTensorName = "tensor.json";
 // Where the values of a tensor are.
 std::string UnfoldedPath(std::string_view file, std::string_view tensor);
 
-// For reading only; base and what the set was opened from outlive it.  Describe names file and
-// bytes.
+// For reading only: writes, deletes and moves are FailedPrecondition.  A value of a file that was
+// replaced since the set was opened is Aborted, one of a file that is gone is missing.  Describe
+// names file and bytes.  `base` must outlive it.
 std::unique_ptr<store::KvStore> MakeUnfoldedStore(store::KvStore& base, const FileSet& set);
 
 // The file that holds the value of a key; other keys are their own.

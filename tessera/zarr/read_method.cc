@@ -14,16 +14,6 @@ using Method = ReadPlan::Method;
 // A decoder of pieces costs more to set up than a chunk of less to decode.
 constexpr int64_t kLarge = 1 << 20;
 
-// Whether the view's elements follow one another in C order.
-bool IsDense(const StridedView& view) {
-  int64_t expected = view.element_bytes;
-  for (int i = static_cast<int>(view.shape.size()) - 1; i >= 0; --i) {
-    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
-    expected *= view.shape[i];
-  }
-  return true;
-}
-
 // For what is read at a time.
 int64_t PieceNeed(const codec::ArrayCodec& codec, const ReadTerms& terms) {
   const int64_t most = codec.most_encoded_bytes();
@@ -83,7 +73,7 @@ ReadPlan PlanRead(const codec::ArrayCodec& codec, const ReadTerms& terms, const 
   const auto& target = wanted.target;
   if (codec.plain() && !terms.verify) {
     const PlainRun run = PlainRunOf(codec, wanted.part);
-    if (target.has_value() && run.dense && IsDense(*target)) return {Method::kRun, 0};
+    if (target.has_value() && run.dense && IsDense(AsConst(*target))) return {Method::kRun, 0};
     const auto length = static_cast<int64_t>(run.length);
     if (!terms.streams || length <= SlabBytes(codec)) return {Method::kRun, length};
     return SlabPlan(codec, terms);
