@@ -16,7 +16,7 @@
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/safetensors/blocks.h"
-#include "tessera/zarr/chunk_codec.h"
+#include "tessera/zarr/memory_need.h"
 
 namespace tessera::convert {
 namespace {
@@ -190,7 +190,7 @@ class Planner {
   absl::Status PlanMemory() {
     CallNeeds needs(facts_.budget_bytes);
     int64_t most = 0;
-    const ConvertArray* largest = nullptr;
+    const ConvertArray* largest = &plan_.arrays.front();
     for (const ConvertArray& array : plan_.arrays) {
       TESSERA_ASSIGN_OR_RETURN(int64_t need, needs.ToRead(SourceOf(array)));
       if (plan_.format != TargetFormat::kSafetensors) {
@@ -200,12 +200,15 @@ class Planner {
       if (need > most) largest = &array;
       most = std::max(most, need);
     }
-    plan_.memory = {.units = facts_.budget_bytes - std::max(facts_.budget_bytes / 4, most),
-                    .calls = std::max(facts_.budget_bytes / 4, most),
-                    .workers = std::max(1, facts_.workers)};
-    if (plan_.memory.units > 0) return absl::OkStatus();
+    const int64_t budget = facts_.budget_bytes;
+    const int workers = static_cast<int>(
+        std::clamp<int64_t>(budget / 16 / kRoomBytes, 1, std::max(1, facts_.workers)));
+    const int64_t calls =
+        zarr::SaturatingSum({std::max(budget / 4, most), 2 * workers * kRoomBytes});
+    plan_.memory = {.units = budget - calls, .calls = calls, .workers = workers};
+    if (budget > calls) return absl::OkStatus();
     return ResourceExhausted(largest->source_key, ": to read or write one chunk takes ", most,
-                             " of the ", facts_.budget_bytes, " bytes that there are");
+                             " of the ", budget, " bytes that there are");
   }
 
   absl::Status PlanUnits() {

@@ -62,10 +62,13 @@ struct ConvertArray {
   Box SourceBox(const Box& box) const;
 };
 
+// What a worker has beside its unit, for writing what is not dense and for streaming.
+inline constexpr int64_t kRoomBytes = int64_t{1} << 18;
+
 // Memory of one rank.
 struct MemoryPlan {
   int64_t units = 0;  // all units in flight together
-  int64_t calls = 0;  // stays free for the calls that read and write them
+  int64_t calls = 0;  // stays free for the calls that read and write them, and for their room
   int workers = 1;
   friend bool operator==(const MemoryPlan&, const MemoryPlan&) = default;
 };
