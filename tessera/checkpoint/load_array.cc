@@ -12,6 +12,22 @@ namespace {
 // Parts of one call.  An array of tiny chunks has more than memory should hold.
 constexpr size_t kMostParts = 4096;
 
+// Memory of this process that takes a whole box.
+class BoxMemory final : public Destination {
+ public:
+  BoxMemory(const Box& box, const StridedView& memory) : box_(box), memory_(memory) {}
+  std::optional<StridedView> MemoryFor(const Box& part) override {
+    return SubView(memory_, RelativeTo(part, box_.origin()));
+  }
+  absl::Status Put(const Box& part, const ConstStridedView& elements) override {
+    return CopyStrided(elements, SubView(memory_, RelativeTo(part, box_.origin())));
+  }
+
+ private:
+  const Box& box_;
+  const StridedView& memory_;
+};
+
 }  // namespace
 
 ExpectedValues::ExpectedValues(const ledger::ArrayManifest& manifest, std::string_view path)
@@ -25,7 +41,10 @@ ExpectedValues::ExpectedValues(const ledger::ArrayManifest& manifest, std::strin
 
 std::optional<StoredValue> ExpectedValues::Find(std::string_view key) const {
   if (key.size() < below_) return std::nullopt;
-  const std::string_view name = key.substr(below_);
+  return FindNamed(key.substr(below_));
+}
+
+std::optional<StoredValue> ExpectedValues::FindNamed(std::string_view name) const {
   if (!by_name_.empty()) {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? std::nullopt : std::optional(found->second);
@@ -36,11 +55,14 @@ std::optional<StoredValue> ExpectedValues::Find(std::string_view key) const {
   return std::nullopt;
 }
 
-absl::StatusOr<ArrayReader> ArrayReader::Make(store::KvStore& store, const CheckpointArray& array,
+absl::StatusOr<ArrayReader> ArrayReader::Make(const Checkpoint& checkpoint,
+                                              const CheckpointArray& array,
                                               const ReadPolicy& policy) {
-  TESSERA_ASSIGN_OR_RETURN(zarr::Array stored,
-                           zarr::Array::Assume(store, array.path, *array.metadata));
-  ArrayReader reader(std::move(stored), policy);
+  ArrayReader reader(checkpoint.store(), array, policy);
+  if (const zarr::Metadata* metadata = array.zarr()) {
+    TESSERA_ASSIGN_OR_RETURN(reader.zarr_,
+                             zarr::Array::Assume(checkpoint.store(), array.path, *metadata));
+  }
   if (policy.verify && array.manifest != nullptr) {
     reader.expected_ = std::make_shared<const ExpectedValues>(*array.manifest, array.path);
   }
@@ -49,6 +71,13 @@ absl::StatusOr<ArrayReader> ArrayReader::Make(store::KvStore& store, const Check
 
 absl::StatusOr<ReadCounts> ArrayReader::Read(std::span<const Box> parts, Destination& destination,
                                              IoContext& io, std::stop_token stop) const {
+  return zarr_.has_value() ? ReadChunks(parts, destination, io, std::move(stop))
+                           : ReadBlocks(parts, destination, io, std::move(stop));
+}
+
+absl::StatusOr<ReadCounts> ArrayReader::ReadChunks(std::span<const Box> parts,
+                                                   Destination& destination, IoContext& io,
+                                                   std::stop_token stop) const {
   zarr::ReadOptions options;
   if (expected_ != nullptr) {
     options.expected = [expected = expected_.get()](std::string_view key) {
@@ -56,16 +85,21 @@ absl::StatusOr<ReadCounts> ArrayReader::Read(std::span<const Box> parts, Destina
     };
   }
   TESSERA_ASSIGN_OR_RETURN(const zarr::ReadReport report,
-                           array_.ReadParts(parts, destination, io, options, std::move(stop)));
+                           zarr_->ReadParts(parts, destination, io, options, std::move(stop)));
   const bool may_be_absent = policy_.absent == AbsentChunks::kFill ||
-                             array_.metadata().format != zarr::Format::kV2 ||
-                             array_.metadata().fill_value.has_value();
+                             array_->zarr()->format != zarr::Format::kV2 ||
+                             array_->zarr()->fill_value.has_value();
   if (report.absent_chunks > 0 && !may_be_absent) {
-    return DataLoss(array_.store().Describe(report.absent.front().key), ": chunk missing, at ",
+    return DataLoss(store_->Describe(report.absent.front().key), ": chunk missing, at ",
                     report.absent.front().box.Text(), "; ", report.absent_chunks,
                     " missing of those read");
   }
   return ReadCounts{report.chunks, report.absent_chunks, report.bytes_read};
+}
+
+absl::StatusOr<ReadCounts> ArrayReader::ReadBlocks(std::span<const Box>, Destination&, IoContext&,
+                                                   std::stop_token) const {
+  return Unimplemented(array_->name, ": reading safetensors");
 }
 
 absl::StatusOr<ReadCounts> ArrayReader::ReadBoxes(std::span<const Box> boxes,
@@ -79,7 +113,7 @@ absl::StatusOr<ReadCounts> ArrayReader::ReadBoxes(std::span<const Box> boxes,
     parts.clear();
     return absl::OkStatus();
   };
-  TESSERA_RETURN_IF_ERROR(ForEachPart(array_.metadata().shape, array_.metadata().chunk_shape, boxes,
+  TESSERA_RETURN_IF_ERROR(ForEachPart(array_->shape(), array_->chunk_shape(), boxes,
                                       [&](const Box& part) -> absl::Status {
                                         parts.push_back(part);
                                         if (parts.size() < kMostParts) return absl::OkStatus();
@@ -87,6 +121,12 @@ absl::StatusOr<ReadCounts> ArrayReader::ReadBoxes(std::span<const Box> boxes,
                                       }));
   if (!parts.empty()) TESSERA_RETURN_IF_ERROR(read());
   return counts;
+}
+
+absl::StatusOr<ReadCounts> ArrayReader::ReadBox(const Box& box, const StridedView& target,
+                                                IoContext& io, std::stop_token stop) const {
+  BoxMemory memory(box, target);
+  return ReadBoxes(std::span(&box, 1), memory, io, std::move(stop));
 }
 
 }  // namespace tessera::checkpoint

@@ -1,4 +1,4 @@
-// ArrayReader: reads parts of one array of a checkpoint and tells what is lost.
+// ArrayReader: reads parts of one array of a checkpoint, of either format, and tells what is lost.
 #ifndef TESSERA_CHECKPOINT_LOAD_ARRAY_H_
 #define TESSERA_CHECKPOINT_LOAD_ARRAY_H_
 
@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "tessera/checkpoint/open.h"
 #include "tessera/core/box.h"
+#include "tessera/core/destination.h"
 #include "tessera/core/io_context.h"
+#include "tessera/core/strided.h"
 #include "tessera/zarr/array.h"
 
 namespace tessera::checkpoint {
@@ -54,6 +56,8 @@ class ExpectedValues {
   ExpectedValues(const ledger::ArrayManifest& manifest, std::string_view path);
 
   std::optional<StoredValue> Find(std::string_view key) const;
+  // By what the key ends with: the chunk's own name.
+  std::optional<StoredValue> FindNamed(std::string_view name) const;
 
  private:
   // Up to so many are looked through one by one.
@@ -67,11 +71,12 @@ class ExpectedValues {
 // Thread-safe.
 class ArrayReader {
  public:
-  // Store and array outlive the reader.
-  static absl::StatusOr<ArrayReader> Make(store::KvStore& store, const CheckpointArray& array,
-                                          const ReadPolicy& policy);
+  // `array` is one of the checkpoint's; both outlive the reader.
+  static absl::StatusOr<ArrayReader> Make(const Checkpoint& checkpoint,
+                                          const CheckpointArray& array, const ReadPolicy& policy);
 
-  // Parts as zarr::Array::ReadParts takes them.  DataLoss names what is damaged or gone.
+  // Boxes that lie within one chunk each, no two of one chunk.  DataLoss names what is damaged or
+  // gone.
   absl::StatusOr<ReadCounts> Read(std::span<const Box> parts, Destination& destination,
                                   IoContext& io, std::stop_token stop = {}) const;
 
@@ -79,12 +84,23 @@ class ArrayReader {
   absl::StatusOr<ReadCounts> ReadBoxes(std::span<const Box> boxes, Destination& destination,
                                        IoContext& io, std::stop_token stop = {}) const;
 
- private:
-  ArrayReader(zarr::Array array, const ReadPolicy& policy)
-      : array_(std::move(array)), policy_(policy) {}
+  // Fills `target`, of the box's shape and the array's dtype.
+  absl::StatusOr<ReadCounts> ReadBox(const Box& box, const StridedView& target, IoContext& io,
+                                     std::stop_token stop = {}) const;
 
-  zarr::Array array_;
+ private:
+  ArrayReader(store::KvStore& store, const CheckpointArray& array, const ReadPolicy& policy)
+      : store_(&store), array_(&array), policy_(policy) {}
+
+  absl::StatusOr<ReadCounts> ReadChunks(std::span<const Box> parts, Destination& destination,
+                                        IoContext& io, std::stop_token stop) const;
+  absl::StatusOr<ReadCounts> ReadBlocks(std::span<const Box> parts, Destination& destination,
+                                        IoContext& io, std::stop_token stop) const;
+
+  store::KvStore* store_;
+  const CheckpointArray* array_;
   ReadPolicy policy_;
+  std::optional<zarr::Array> zarr_;                 // nullopt: a tensor
   std::shared_ptr<const ExpectedValues> expected_;  // nullptr: nothing to hold them against
 };
 

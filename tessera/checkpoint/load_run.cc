@@ -18,9 +18,8 @@ absl::Status LoadArray(const LoadJob& job, size_t i, Deliveries& deliveries,
   TESSERA_ASSIGN_OR_RETURN(
       const auto targets,
       ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding, job.context.platform));
-  TESSERA_ASSIGN_OR_RETURN(
-      const ArrayReader reader,
-      ArrayReader::Make(job.checkpoint.store(), job.ArrayOf(i), job.options.read));
+  TESSERA_ASSIGN_OR_RETURN(const ArrayReader reader,
+                           ArrayReader::Make(job.checkpoint, job.ArrayOf(i), job.options.read));
   ArrayReport report{plan.name, {}, targets->bytes()};
   TESSERA_ASSIGN_OR_RETURN(report.counts,
                            reader.ReadBoxes(targets->boxes(), *targets, job.context.io, stop));

@@ -94,7 +94,7 @@ class SharedLoad {
     for (const Batch& batch : BatchesOf(job_.plan.arrays.size(), job_.options.chunk_size)) {
       TESSERA_RETURN_IF_ERROR(ForEachRound(
           job_.plan, batch.begin, batch.end,
-          [&](size_t i) -> const Dims& { return job_.ArrayOf(i).metadata->chunk_shape; }, limits,
+          [&](size_t i) -> const Dims& { return job_.ArrayOf(i).chunk_shape(); }, limits,
           [&](const SharedRound& round) { return RunRound(round); }));
     }
     TESSERA_RETURN_IF_ERROR(comm_.Agree(status_, job_.options.limit));
@@ -146,8 +146,8 @@ class SharedLoad {
     TESSERA_ASSIGN_OR_RETURN(open.targets,
                              ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding,
                                                 job_.context.platform));
-    TESSERA_ASSIGN_OR_RETURN(open.reader, ArrayReader::Make(job_.checkpoint.store(),
-                                                            job_.ArrayOf(i), job_.options.read));
+    TESSERA_ASSIGN_OR_RETURN(
+        open.reader, ArrayReader::Make(job_.checkpoint, job_.ArrayOf(i), job_.options.read));
     open.report = {plan.name, {}, open.targets->bytes()};
     return &open;
   }

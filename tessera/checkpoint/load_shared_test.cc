@@ -179,7 +179,7 @@ class RoundsTest : public SharedLoadTest {
     std::vector<SharedRound> rounds;
     const absl::Status status = ForEachRound(
         *plan, 0, plan->arrays.size(),
-        [&](size_t i) -> const Dims& { return opened->arrays()[i].metadata->chunk_shape; }, limits,
+        [&](size_t i) -> const Dims& { return opened->arrays()[i].chunk_shape(); }, limits,
         [&](const SharedRound& round) {
           rounds.push_back(round);
           return absl::OkStatus();

@@ -19,7 +19,6 @@
 
 namespace tessera::checkpoint {
 
-using MetadataPtr = std::shared_ptr<const zarr::Metadata>;
 using ManifestPtr = std::shared_ptr<const ledger::Manifest>;
 
 namespace {
@@ -27,7 +26,7 @@ namespace {
 // Documents that are equal are parsed once: a model has many layers and few shapes.
 class MetadataCache {
  public:
-  absl::StatusOr<MetadataPtr> Parse(zarr::Format format, std::string_view text) {
+  absl::StatusOr<ZarrSource> Parse(zarr::Format format, std::string_view text) {
     const std::pair<zarr::Format, std::string> key(format, text);
     {
       MutexLock lock(mutex_);
@@ -45,7 +44,7 @@ class MetadataCache {
  private:
   static constexpr size_t kMost = 4096;
   Mutex mutex_;
-  absl::flat_hash_map<std::pair<zarr::Format, std::string>, MetadataPtr> parsed_
+  absl::flat_hash_map<std::pair<zarr::Format, std::string>, ZarrSource> parsed_
       ABSL_GUARDED_BY(mutex_);
 };
 
@@ -86,6 +85,7 @@ class Opener {
     data_->view = std::move(view.store);
     data_->state_id = view.state_id;
     data_->has_index = view.index_text.has_value();
+    data_->format = data_->has_index ? Format::kTensorstore : Format::kZarr;
     TESSERA_RETURN_IF_ERROR(FindEntries(view));
     if (options_.verify) TESSERA_RETURN_IF_ERROR(FindManifests());
     TESSERA_RETURN_IF_ERROR(ReadArrays());
@@ -192,7 +192,7 @@ class Opener {
                               return ReadArray(entries_.arrays[i], arrays[i], stop);
                             }));
     // Without an index, groups were among the entries.
-    std::erase_if(arrays, [](const CheckpointArray& array) { return array.metadata == nullptr; });
+    std::erase_if(arrays, [](const CheckpointArray& array) { return array.zarr() == nullptr; });
     if (arrays.empty() && !data_->has_index) {
       return NotFound(data_->view->Describe(ledger::kIndexName), ": no index, and only groups");
     }
@@ -221,7 +221,7 @@ class Opener {
       TESSERA_RETURN_IF_ERROR(
           Prefixed(CheckRecord(*entry.record, **metadata), data_->view->Describe(document.key)));
     }
-    array.metadata = *std::move(metadata);
+    array.source = *std::move(metadata);
     array.name = DottedKey(entry.key);
     array.key = std::move(entry.key);
     array.path = std::move(entry.path);
@@ -256,8 +256,16 @@ class Opener {
   MetadataCache cache_;
 };
 
-ledger::ArrayRecord CheckpointArray::Record() const {
-  return {path.empty() ? "." : path, metadata->shape, std::string(DTypeName(metadata->dtype)), key};
+std::string_view FormatName(Format format) {
+  switch (format) {
+    case Format::kTensorstore:
+      return "tensorstore";
+    case Format::kSafetensors:
+      return "safetensors";
+    case Format::kZarr:
+      return "zarr";
+  }
+  return "unknown";
 }
 
 namespace {

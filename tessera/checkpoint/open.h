@@ -8,32 +8,27 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tessera/checkpoint/checkpoint_array.h"
 #include "tessera/core/io_context.h"
-#include "tessera/ledger/index_file.h"
-#include "tessera/ledger/manifest.h"
 #include "tessera/ledger/structure.h"
 #include "tessera/store/kv_store.h"
-#include "tessera/zarr/metadata.h"
 
 namespace tessera::checkpoint {
 
-// One array.
-struct CheckpointArray {
-  std::vector<std::string> key;  // components, without the prefix
-  std::string name;              // the key with dots, as messages, callbacks and shardings call it
-  std::string path;              // in the store; empty: its root
-  std::shared_ptr<const zarr::Metadata> metadata;
-  // What every stored value must be; nullptr: nobody wrote it down.
-  std::shared_ptr<const ledger::ArrayManifest> manifest = nullptr;
-
-  ShapeDtype shape_dtype() const { return {metadata->shape, metadata->dtype}; }
-  // As the index would list it.
-  ledger::ArrayRecord Record() const;
+// How a folder holds arrays.
+enum class Format {
+  kTensorstore,  // zarr arrays and an index of them
+  kSafetensors,  // a file, or many and an index
+  kZarr,         // arrays that are found by looking for them
 };
+
+// "tensorstore", "safetensors" or "zarr".
+std::string_view FormatName(Format format);
 
 struct OpenOptions {
   std::string prefix = {};
@@ -75,7 +70,13 @@ class Checkpoint {
   // Of the tree that was saved, where the writer kept it and one prefix was opened; its arrays are
   // numbered as arrays() is.
   const std::optional<ledger::SavedTree>& structure() const { return data_->structure; }
+  Format format() const { return data_->format; }
   bool has_index() const { return data_->has_index; }
+  // What a writer has put into the headers of safetensors files: the members of `__metadata__` of
+  // the first one, then those of the index that it does not have.  Empty for other formats.
+  const std::vector<std::pair<std::string, std::string>>& header_metadata() const {
+    return data_->header_metadata;
+  }
   Integrity integrity() const { return data_->integrity; }
   // Names the state; another one after the next commit.
   const std::string& state_id() const { return data_->state_id; }
@@ -92,7 +93,9 @@ class Checkpoint {
     store::KvStore* base = nullptr;
     std::shared_ptr<store::KvStore> view;
     std::string state_id;
+    Format format = Format::kTensorstore;
     bool has_index = false;
+    std::vector<std::pair<std::string, std::string>> header_metadata;
     Integrity integrity = Integrity::kNone;
     std::string prefix;
     std::vector<CheckpointArray> arrays;

@@ -131,7 +131,7 @@ absl::Status FitTarget(const Checkpoint& checkpoint, const LoadRequest& request,
 
 absl::StatusOr<DType> ResultDType(const CheckpointArray& array, const LoadRequest& request,
                                   const Targets& targets) {
-  const DType stored = array.metadata->dtype;
+  const DType stored = array.dtype();
   const auto target = targets.find(array.name);
   if (target != targets.end()) return target->second->array->dtype;
   if (!request.cast.has_value() || !IsFloat(stored)) return stored;
@@ -150,16 +150,6 @@ int64_t Product(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
 }
 
-// Of all its chunks, as the manifest has them.
-std::optional<double> StoredBytes(const CheckpointArray& array) {
-  if (array.manifest == nullptr) return std::nullopt;
-  double sum = 0;
-  for (const ledger::StoredRecord& chunk : array.manifest->chunks) {
-    sum += static_cast<double>(chunk.size);
-  }
-  return sum;
-}
-
 // Sums up as arrays come.  Arrays of one model have few shardings, whose blocks are found once.
 class Counter {
  public:
@@ -170,11 +160,11 @@ class Counter {
                              mesh::ShardShape(plan.placement.sharding, plan.stored.shape));
     TESSERA_ASSIGN_OR_RETURN(plan.device_bytes, NumBytes(plan.dtype, plan.shard_shape));
     TESSERA_RETURN_IF_ERROR(NumBytes(plan.stored.dtype, plan.stored.shape));
-    const Dims& chunk_shape = array.metadata->chunk_shape;
+    const Dims& chunk_shape = array.chunk_shape();
     TESSERA_ASSIGN_OR_RETURN(plan.chunks, NumElements(GridShape(plan.stored.shape, chunk_shape)));
     TESSERA_ASSIGN_OR_RETURN(Known * known, Find(plan.placement.sharding, plan.stored));
     known->device_bytes = Sum(known->device_bytes, plan.device_bytes);
-    const std::optional<double> stored_bytes = StoredBytes(array);
+    const std::optional<int64_t> stored_bytes = array.stored_bytes();
     plan.least_parts = plan.chunks;
     for (const BlockLayout::Process& process : known->layout.processes()) {
       TESSERA_ASSIGN_OR_RETURN(const PartCounts counts,
@@ -210,13 +200,14 @@ class Counter {
   };
 
   void AddProcess(const BlockLayout::Process& process, const PartCounts& counts,
-                  std::optional<double> stored_bytes, ArrayPlan& plan) {
+                  std::optional<int64_t> stored_bytes, ArrayPlan& plan) {
     const int64_t element = DTypeBytes(plan.stored.dtype);
     const int64_t decoded = Product(counts.decoded, element);
     int64_t read = decoded;
     // Chunks of one array are of one size, or nearly so.
     if (stored_bytes.has_value() && plan.chunks > 0) {
-      read = static_cast<int64_t>(*stored_bytes * static_cast<double>(counts.parts) /
+      read = static_cast<int64_t>(static_cast<double>(*stored_bytes) *
+                                  static_cast<double>(counts.parts) /
                                   static_cast<double>(plan.chunks));
     }
     plan.least_parts = std::min(plan.least_parts, counts.parts);

@@ -156,7 +156,7 @@ class Placer {
   absl::StatusOr<Placement> Bound(const CheckpointArray& array, mesh::Sharding sharding,
                                   PlacedBy by) {
     Placement placed{std::move(sharding), by};
-    const Dims& shape = array.metadata->shape;
+    const Dims& shape = array.shape();
     if (auto* named = std::get_if<mesh::NamedSharding>(&placed.sharding)) {
       TESSERA_ASSIGN_OR_RETURN(mesh::NamedSharding fitted, Fitted(*named, shape, placed));
       placed.sharding = std::move(fitted);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/array/to_host.h"
+#include "tessera/checkpoint/load_array.h"
 #include "tessera/core/box.h"
 #include "tessera/core/environment.h"
 #include "tessera/core/sha256.h"
@@ -13,7 +14,6 @@
 #include "tessera/core/strided.h"
 #include "tessera/device/host_platform.h"
 #include "tessera/tree/walk.h"
-#include "tessera/zarr/array.h"
 
 namespace tessera::steps {
 namespace {
@@ -98,9 +98,9 @@ ledger::SavedArrayType TypeOf(const array::Value& value, std::optional<DType> fl
 }
 
 // Rows of the array that are read at once.
-int64_t RowsAtOnce(const zarr::Metadata& metadata, int64_t row_bytes, int64_t most_bytes) {
+int64_t RowsAtOnce(const Dims& chunk_shape, int64_t row_bytes, int64_t most_bytes) {
   const int64_t rows = std::max<int64_t>(1, most_bytes / std::max<int64_t>(1, row_bytes));
-  const int64_t of_chunk = std::max<int64_t>(1, metadata.chunk_shape[0]);
+  const int64_t of_chunk = std::max<int64_t>(1, chunk_shape[0]);
   return rows < of_chunk ? rows : rows / of_chunk * of_chunk;
 }
 
@@ -178,8 +178,11 @@ absl::StatusOr<TreeHashes> HashTree(const array::ValueTree& tree, const device::
 absl::StatusOr<std::string> HashStored(const checkpoint::Checkpoint& checkpoint,
                                        const checkpoint::CheckpointArray& array, IoContext& io,
                                        std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(const zarr::Array stored,
-                           zarr::Array::Assume(checkpoint.store(), array.path, *array.metadata));
+  // What is there is hashed: whether it was meant to be there, the hash tells.
+  TESSERA_ASSIGN_OR_RETURN(
+      const checkpoint::ArrayReader stored,
+      checkpoint::ArrayReader::Make(checkpoint, array,
+                                    {.verify = false, .absent = checkpoint::AbsentChunks::kFill}));
   const ShapeDtype about = array.shape_dtype();
   TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, NumBytes(about.dtype, about.shape));
   Sha256 hash;
@@ -187,7 +190,7 @@ absl::StatusOr<std::string> HashStored(const checkpoint::Checkpoint& checkpoint,
   const int64_t rows = about.shape.empty() ? 1 : about.shape[0];
   const int64_t row_bytes = bytes / rows;
   const int64_t step =
-      about.shape.empty() ? 1 : RowsAtOnce(*array.metadata, row_bytes, io.budget().limit() / 4);
+      about.shape.empty() ? 1 : RowsAtOnce(array.chunk_shape(), row_bytes, io.budget().limit() / 4);
   std::vector<std::byte> room(static_cast<size_t>(std::min(step, rows) * row_bytes));
   for (int64_t row = 0; row < rows; row += step) {
     Dims shape = about.shape, origin(about.shape.size(), 0);
@@ -197,7 +200,7 @@ absl::StatusOr<std::string> HashStored(const checkpoint::Checkpoint& checkpoint,
     }
     TESSERA_ASSIGN_OR_RETURN(const Box box, Box::Make(origin, shape));
     TESSERA_RETURN_IF_ERROR(
-        stored.Read(box, RowMajorView(room.data(), shape, DTypeBytes(about.dtype)), io, stop));
+        stored.ReadBox(box, RowMajorView(room.data(), shape, DTypeBytes(about.dtype)), io, stop));
     hash.Update(std::span(room).first(
         static_cast<size_t>((about.shape.empty() ? 1 : shape[0]) * row_bytes)));
   }

@@ -122,10 +122,8 @@ absl::StatusOr<mesh::Sharding> ShardingOf(const CheckpointArray& array, const Mi
                                           const LoadSettings& settings,
                                           const mesh::Device& default_device) {
   CheckpointArray shaped = array;
-  auto metadata = std::make_shared<zarr::Metadata>(*array.metadata);
-  metadata->shape = misfit.wanted.shape;
-  metadata->dtype = misfit.wanted.dtype;
-  shaped.metadata = std::move(metadata);
+  shaped.source =
+      std::make_shared<const zarr::Metadata>(zarr::JaxMetadata(misfit.wanted, misfit.wanted.shape));
   checkpoint::PlacementRequest request{.mesh = settings.request.mesh,
                                        .rules = settings.request.rules,
                                        .shardings = settings.request.shardings,
