@@ -15,12 +15,6 @@
 
 namespace tessera::convert {
 
-// Whether an array of a source is stored as zarr; else it is a tensor.
-bool IsZarr(const checkpoint::CheckpointArray& array);
-
-// Of the chunks, or of the blocks of a tensor.
-Dims ChunkShapeOf(const checkpoint::CheckpointArray& array);
-
 class CallNeeds {
  public:
   explicit CallNeeds(int64_t budget_bytes) : budget_bytes_(budget_bytes) {}

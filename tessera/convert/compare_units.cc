@@ -11,7 +11,6 @@
 namespace tessera::convert {
 namespace {
 
-
 class Comparer {
  public:
   explicit Comparer(const CompareWork& work) : work_(work) {}
@@ -53,7 +52,7 @@ class Comparer {
     TESSERA_ASSIGN_OR_RETURN(const UnitReaders::Reader written, work_.written.Get(unit.array));
     // What a reader leaves out must not pass for what was there before.
     std::memset(memory.data(), 0, memory.size());
-    TESSERA_RETURN_IF_ERROR(ReadBox(*written, box, target, work_.io, stop));
+    TESSERA_RETURN_IF_ERROR(written->ReadBox(box, target, work_.io, stop));
     return Sha256Text(memory) == expected ? absl::OkStatus() : Differs(box);
   }
 
@@ -80,12 +79,11 @@ class Comparer {
     for (int64_t i = 0; i < rows.size(); ++i) {
       const Box part = CellBox(rows.at(i), row, piece.shape());
       TESSERA_ASSIGN_OR_RETURN(const Box where, Translate(part, piece.origin()));
-      TESSERA_RETURN_IF_ERROR(CopyStrided(
-          SubView(elements, part), RowMajorView(both.data(), row, elements.element_bytes)));
+      TESSERA_RETURN_IF_ERROR(CopyStrided(SubView(elements, part),
+                                          RowMajorView(both.data(), row, elements.element_bytes)));
       const safetensors::ByteSpan span = safetensors::SpanOf(where, tensor.shape, tensor.dtype);
-      TESSERA_RETURN_IF_ERROR(work_.store.ReadInto(file.name,
-                                                   file.data_begin() + tensor.begin + span.begin,
-                                                   both.subspan(bytes), stop));
+      TESSERA_RETURN_IF_ERROR(work_.store.ReadInto(
+          file.name, file.data_begin() + tensor.begin + span.begin, both.subspan(bytes), stop));
       if (std::memcmp(both.data(), both.data() + bytes, bytes) != 0) return Differs(where);
     }
     return absl::OkStatus();
@@ -99,14 +97,13 @@ class Comparer {
 absl::Status CompareUnits(const CompareWork& work, const std::vector<Unit>& units,
                           const UnitDone& done, std::stop_token stop) {
   Comparer comparer(work);
-  return ForEachUnit(work.plan, units, work.io, std::move(stop),
-                     [&](const Unit& unit, UnitWorker& worker,
-                         const std::stop_token& stopped) -> absl::Status {
-                       TESSERA_ASSIGN_OR_RETURN(const int64_t bytes,
-                                                comparer.Compare(unit, worker, stopped));
-                       done(unit, bytes);
-                       return absl::OkStatus();
-                     });
+  return ForEachUnit(
+      work.plan, units, work.io, std::move(stop),
+      [&](const Unit& unit, UnitWorker& worker, const std::stop_token& stopped) -> absl::Status {
+        TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, comparer.Compare(unit, worker, stopped));
+        done(unit, bytes);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace tessera::convert

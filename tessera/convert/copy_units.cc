@@ -54,14 +54,13 @@ class Copier {
 absl::Status CopyUnits(const CopyWork& work, const std::vector<Unit>& units, const UnitDone& done,
                        std::stop_token stop) {
   Copier copier(work);
-  return ForEachUnit(work.plan, units, work.io, std::move(stop),
-                     [&](const Unit& unit, UnitWorker& worker,
-                         const std::stop_token& stopped) -> absl::Status {
-                       TESSERA_ASSIGN_OR_RETURN(const int64_t bytes,
-                                                copier.Copy(unit, worker, stopped));
-                       done(unit, bytes);
-                       return absl::OkStatus();
-                     });
+  return ForEachUnit(
+      work.plan, units, work.io, std::move(stop),
+      [&](const Unit& unit, UnitWorker& worker, const std::stop_token& stopped) -> absl::Status {
+        TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, copier.Copy(unit, worker, stopped));
+        done(unit, bytes);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace tessera::convert

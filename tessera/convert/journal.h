@@ -1,8 +1,8 @@
 // The journal of a conversion: which units are copied, and what was stored for them.
 //
 // Each rank appends lines to a file of its own.  A line begins with the hash of its rest, so that
-// one that was cut short says nothing.  Nothing is synced: what the kernel has outlives the process,
-// and after a reboot a journal is not believed.
+// one that was cut short says nothing.  Nothing is synced: what the kernel has outlives the
+// process, and after a reboot a journal is not believed.
 #ifndef TESSERA_CONVERT_JOURNAL_H_
 #define TESSERA_CONVERT_JOURNAL_H_
 

@@ -15,7 +15,8 @@ absl::Status CheckPermutation(const Dims& permutation) {
   Dims expected(permutation.size());
   std::iota(expected.begin(), expected.end(), 0);
   if (sorted == expected) return absl::OkStatus();
-  return InvalidArgument("transpose: ", ShapeText(permutation), " is no order of the dimensions 0 to ",
+  return InvalidArgument("transpose: ", ShapeText(permutation),
+                         " is no order of the dimensions 0 to ",
                          static_cast<int64_t>(permutation.size()) - 1);
 }
 

@@ -160,9 +160,8 @@ class Planner {
   }
 
   absl::Status PlaceArrays() {
-    const int64_t most =
-        std::max<int64_t>(1, std::min(request_.target.chunk_bytes,
-                                      facts_.budget_bytes / kChunksInBudget));
+    const int64_t most = std::max<int64_t>(
+        1, std::min(request_.target.chunk_bytes, facts_.budget_bytes / kChunksInBudget));
     for (ConvertArray& array : plan_.arrays) {
       const Dims& shape = array.target.shape;
       TargetPlace& place = array.place;
@@ -227,11 +226,11 @@ class Planner {
         DTypeBytes(array.source.dtype) + (array.casts() ? DTypeBytes(array.target.dtype) : 0);
     const int64_t share = plan_.memory.units / plan_.memory.workers;
     return {.shape = array.target.shape,
-            .source_cell = Permuted(ChunkShapeOf(SourceOf(array)), array.permutation),
+            .source_cell = Permuted(SourceOf(array).chunk_shape(), array.permutation),
             .target_cell = array.target_cell,
             // Elements under a byte share bytes with their neighbours.
             .target_divides = tensor && InfoOf(array.target.dtype).bits >= 8,
-            .source_streams = IsZarr(SourceOf(array)),
+            .source_streams = SourceOf(array).zarr() != nullptr,
             .element_bytes = bytes,
             .good_bytes = std::min(share, kGoodUnitBytes),
             .share_bytes = share,

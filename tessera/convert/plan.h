@@ -43,12 +43,12 @@ struct UnitShare {
 };
 
 struct ConvertArray {
-  size_t number = 0;       // among the source's arrays
-  std::string source_key;  // as the source shows it
-  std::string new_key;     // with dots, without the prefix
-  std::string prefix;      // of a tensorstore target
-  ShapeDtype source;
-  ShapeDtype target;
+  size_t number = 0;            // among the source's arrays
+  std::string source_key = {};  // as the source shows it
+  std::string new_key = {};     // with dots, without the prefix
+  std::string prefix = {};      // of a tensorstore target
+  ShapeDtype source = {};
+  ShapeDtype target = {};
   Dims permutation = {};  // dimension i is dimension permutation[i] of the source; empty: none
   Dims target_cell = {};  // chunks, or blocks of a tensor
   TargetPlace place = {};
@@ -76,7 +76,7 @@ struct MemoryPlan {
 // A plain value, the same on every rank.
 struct ConvertPlan {
   TargetFormat format = TargetFormat::kSafetensors;
-  std::string source_state;               // another one after the source was changed
+  std::string source_state = {};          // another one after the source was changed
   std::vector<ConvertArray> arrays = {};  // in the order of the source
   std::optional<safetensors::SetPlan> set = {};
   int64_t nbytes = 0;  // of all new arrays

@@ -160,9 +160,12 @@ absl::StatusOr<std::vector<ConvertArray>> PlanKeys(const ConvertSource& source,
   return KeyPlanner(source, rules, request).Plan();
 }
 
-std::vector<std::pair<std::string, std::string>> HeaderMetadata(const ConvertSource& /*source*/,
+std::vector<std::pair<std::string, std::string>> HeaderMetadata(const ConvertSource& source,
                                                                 const Target& target) {
   std::map<std::string, std::string> all;
+  for (const SourceList& list : source.lists) {
+    for (const auto& [name, value] : list.checkpoint.header_metadata()) all.emplace(name, value);
+  }
   for (const auto& [name, value] : target.metadata) all[name] = value;
   return {all.begin(), all.end()};
 }
@@ -178,6 +181,7 @@ std::string StateOf(const ConvertSource& source) {
     add(list.checkpoint.state_id());
     for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
       add(array.path);
+      if (array.tensor() != nullptr) add(array.tensor()->file().generation.token);
       if (array.manifest == nullptr) continue;
       for (const ledger::StoredRecord& chunk : array.manifest->chunks) add(chunk.hash.Hex());
     }

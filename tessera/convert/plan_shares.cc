@@ -26,8 +26,8 @@ std::vector<int64_t> ShareUnits(int ranks, std::vector<ConvertArray>& arrays) {
         end = std::clamp<int64_t>(static_cast<int64_t>(end_unit) + 1, begin + 1, units);
       }
       array.shares.push_back({rank, begin, end});
-      loads[static_cast<size_t>(rank)] +=
-          static_cast<int64_t>(bytes * static_cast<double>(end - begin) / static_cast<double>(units));
+      loads[static_cast<size_t>(rank)] += static_cast<int64_t>(
+          bytes * static_cast<double>(end - begin) / static_cast<double>(units));
       begin = end;
     }
     before += bytes;

@@ -70,10 +70,9 @@ Json ArrayJson(const ConvertPlan& plan, const ConvertArray& array) {
 }  // namespace
 
 std::string ConvertPlan::Text() const {
-  std::string text =
-      Concat("to ", TargetFormatName(format), ": ", arrays.size(), " arrays, ", nbytes, " bytes; ",
-             memory.workers, " workers, ", memory.units, " bytes for units and ", memory.calls,
-             " for calls\n");
+  std::string text = Concat("to ", TargetFormatName(format), ": ", arrays.size(), " arrays, ",
+                            nbytes, " bytes; ", memory.workers, " workers, ", memory.units,
+                            " bytes for units and ", memory.calls, " for calls\n");
   for (const ConvertArray& array : arrays) {
     text += ArrayText(*this, array);
     if (rank_bytes.size() > 1) text += Concat(" ranks ", SharesText(array));

@@ -23,9 +23,7 @@ int Rename(const std::string& from, const std::string& to, unsigned flags) {
       syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags));
 }
 
-bool IsUnsupported(int error) {
-  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
-}
+bool IsUnsupported(int error) { return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP; }
 
 absl::Status SyncParent(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
@@ -60,7 +58,8 @@ absl::Status Exchange(const std::string& from, const std::string& to) {
   if (Rename(from, to, RENAME_EXCHANGE) == 0) return absl::OkStatus();
   if (errno == ENOENT && !IsThere(to)) return MoveToFree(from, to);
   if (IsUnsupported(errno)) {
-    return FailedPrecondition(to, ": this file system cannot exchange two paths in one step, so it ",
+    return FailedPrecondition(to,
+                              ": this file system cannot exchange two paths in one step, so it ",
                               "is left as it was; move it away, or convert to another path");
   }
   return Unavailable(to, ": cannot exchange it with ", from, ": ", std::strerror(errno));

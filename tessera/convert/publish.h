@@ -28,8 +28,8 @@ bool IsThere(const std::string& path);
 
 // Moves `from` to `to`, on the same file system.  AlreadyExists when something is there and
 // `overwrite` does not say to replace it; else the two change places, so that what was there lies
-// at `from` afterwards.  FailedPrecondition, with everything as it was, where the file system cannot
-// do that in one step.
+// at `from` afterwards.  FailedPrecondition, with everything as it was, where the file system
+// cannot do that in one step.
 absl::Status Publish(const std::string& from, const std::string& to, bool overwrite);
 
 }  // namespace tessera::convert

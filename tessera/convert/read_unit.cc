@@ -42,10 +42,10 @@ class StreamDestination final : public Destination {
   absl::Status Put(const Box& source_box, const ConstStridedView& source) override {
     const Box box = InNewDimensions(array_, source_box);
     const ConstStridedView elements = InNewDimensions(array_, source);
-    const int64_t bytes = std::max(DTypeBytes(array_.source.dtype), DTypeBytes(array_.target.dtype));
+    const int64_t bytes =
+        std::max(DTypeBytes(array_.source.dtype), DTypeBytes(array_.target.dtype));
     const Dims piece = PieceShape(box.shape(), kRoomBytes / 2 / bytes);
-    TESSERA_ASSIGN_OR_RETURN(const CellRange pieces,
-                             CellRange::Of(Box::Whole(box.shape()), piece));
+    TESSERA_ASSIGN_OR_RETURN(const CellRange pieces, CellRange::Of(Box::Whole(box.shape()), piece));
     // One room serves all that a shard's threads bring.
     MutexLock lock(mutex_);
     for (int64_t i = 0; i < pieces.size(); ++i) {
@@ -63,8 +63,8 @@ class StreamDestination final : public Destination {
     const StridedView converted =
         RowMajorView(worker_.converted.Resize(static_cast<size_t>(bytes)).data(), box.shape(),
                      DTypeBytes(array_.target.dtype));
-    TESSERA_RETURN_IF_ERROR(array::ConvertStrided(array_.source.dtype, elements,
-                                                  array_.target.dtype, converted));
+    TESSERA_RETURN_IF_ERROR(
+        array::ConvertStrided(array_.source.dtype, elements, array_.target.dtype, converted));
     return sink_(box, AsConst(converted));
   }
 
@@ -82,10 +82,9 @@ absl::StatusOr<ConstStridedView> ReadUnit(const ConvertArray& array,
                                           const std::stop_token& stop) {
   const Box source_box = array.SourceBox(box);
   TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, NumBytes(array.source.dtype, box.shape()));
-  const StridedView memory =
-      RowMajorView(worker.source.Resize(static_cast<size_t>(bytes)).data(), source_box.shape(),
-                   DTypeBytes(array.source.dtype));
-  TESSERA_RETURN_IF_ERROR(ReadBox(reader, source_box, memory, io, stop));
+  const StridedView memory = RowMajorView(worker.source.Resize(static_cast<size_t>(bytes)).data(),
+                                          source_box.shape(), DTypeBytes(array.source.dtype));
+  TESSERA_RETURN_IF_ERROR(reader.ReadBox(source_box, memory, io, stop));
   const ConstStridedView elements = InNewDimensions(array, AsConst(memory));
   if (!array.casts()) return elements;
   TESSERA_ASSIGN_OR_RETURN(const int64_t new_bytes, NumBytes(array.target.dtype, box.shape()));

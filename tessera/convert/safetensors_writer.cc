@@ -34,21 +34,20 @@ class SafetensorsWriter final : public TargetWriter {
                                        std::stop_token stop) override {
     const safetensors::Tensor& tensor = TensorOf(array);
     const Dims& block = plan_.arrays[array].target_cell;
-    TESSERA_ASSIGN_OR_RETURN(const CellRange cells,
-                             CellRange::Of(Box::Whole(tensor.shape), block));
-    const safetensors::ByteSpan bytes =
-        safetensors::SpanOf(CellBox(cells.at(cell), block, tensor.shape), tensor.shape,
-                            tensor.dtype);
+    TESSERA_ASSIGN_OR_RETURN(const CellRange cells, CellRange::Of(Box::Whole(tensor.shape), block));
+    const safetensors::ByteSpan bytes = safetensors::SpanOf(
+        CellBox(cells.at(cell), block, tensor.shape), tensor.shape, tensor.dtype);
     Hasher128 hasher;
     const uint64_t begin = FileOf(array).data_begin() + tensor.begin + bytes.begin;
-    TESSERA_ASSIGN_OR_RETURN(const store::ValueInfo info,
-                             store_.ReadPieces(
-                                 FileOf(array).name, {.offset = begin, .length = bytes.size()}, room,
-                                 [&](std::span<const std::byte> piece) {
-                                   hasher.Update(piece);
-                                   return absl::OkStatus();
-                                 },
-                                 std::move(stop)));
+    TESSERA_ASSIGN_OR_RETURN(
+        const store::ValueInfo info,
+        store_.ReadPieces(
+            FileOf(array).name, {.offset = begin, .length = bytes.size()}, room,
+            [&](std::span<const std::byte> piece) {
+              hasher.Update(piece);
+              return absl::OkStatus();
+            },
+            std::move(stop)));
     if (!info.missing()) return StoredValue{bytes.size(), hasher.Finish()};
     return DataLoss(store_.Describe(FileOf(array).name), ": the file was not written");
   }
@@ -67,8 +66,7 @@ class SafetensorsWriter final : public TargetWriter {
                                           const ConstStridedView& elements) const {
     StoredChunks chunks;
     const safetensors::Tensor& tensor = TensorOf(array);
-    const bool dense =
-        elements.strides == RowMajorStrides(elements.shape, elements.element_bytes);
+    const bool dense = elements.strides == RowMajorStrides(elements.shape, elements.element_bytes);
     if (!dense || InfoOf(tensor.dtype).bits < 8) return chunks;
     const Dims& block = plan_.arrays[array].target_cell;
     const Dims grid = GridShape(tensor.shape, block);
@@ -79,7 +77,8 @@ class SafetensorsWriter final : public TargetWriter {
       if (!Contains(box, part)) continue;
       const auto bytes = static_cast<size_t>(*part.num_elements() * elements.element_bytes);
       const std::byte* data = SubView(elements, RelativeTo(part, box.origin())).data;
-      chunks.push_back({static_cast<int64_t>(array), CellNumber(cell, grid),
+      chunks.push_back({static_cast<int64_t>(array),
+                        CellNumber(cell, grid),
                         {bytes, HashOf(std::span(data, bytes))}});
     }
     return chunks;

@@ -37,8 +37,8 @@ struct ConvertSource {
   std::vector<SourceArray> Arrays() const;
 };
 
-// `prefix`: the only one that is wanted.  Errors of Checkpoint::OpenAt; Aborted when a save replaced
-// the source while it was opened.
+// `prefix`: the only one that is wanted.  Errors of Checkpoint::OpenAt; Aborted when a save
+// replaced the source while it was opened.
 absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
                                          const std::optional<std::string>& prefix, IoContext& io,
                                          std::stop_token stop = {});

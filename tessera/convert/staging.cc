@@ -92,16 +92,18 @@ absl::Status Staging::TakeOver(bool resume, const std::stop_token& stop) {
   } else {
     const auto record = DecodeRecord(read.value->text());
     if (!record.ok()) {
-      return FailedPrecondition(store_->Describe(kRecordName), ": it is no record of a conversion (",
-                                std::string(record.status().message()),
-                                "); move the folder away");
+      return FailedPrecondition(store_->Describe(kRecordName),
+                                ": it is no record of a conversion (",
+                                std::string(record.status().message()), "); move the folder away");
     }
     const auto liveness = commit::LivenessOf(record->owner, record->id, record->since, kLease);
     if (liveness == commit::Liveness::kAlive) {
       return Aborted(path_, ": ", commit::Describe(record->owner, record->since),
                      " is converting to this destination");
     }
-    resumed_ = resume && record->digest == digest_ &&
+    // Before a reboot nothing was sure to be on disk.
+    const std::string boot = commit::ThisProcess().boot;
+    resumed_ = resume && record->digest == digest_ && !boot.empty() && record->owner.boot == boot &&
                record->state == kStates[static_cast<size_t>(State::kPrepared)];
     if (resumed_) state = State::kPrepared;
   }
@@ -117,9 +119,9 @@ absl::Status Staging::CheckIsOurs(const std::stop_token& stop) {
 }
 
 absl::Status Staging::WriteRecord(State state, const std::stop_token& stop) {
-  const Json json = {{"schema", kSchema},     {"owner", commit::ToJson(commit::ThisProcess())},
-                     {"id", live_.id()},      {"since", since_},
-                     {"digest", digest_},     {"state", kStates[static_cast<size_t>(state)]}};
+  const Json json = {{"schema", kSchema}, {"owner", commit::ToJson(commit::ThisProcess())},
+                     {"id", live_.id()},  {"since", since_},
+                     {"digest", digest_}, {"state", kStates[static_cast<size_t>(state)]}};
   const std::string text = commit::AddHash(json.dump() + "\n");
   auto written = store_->Write(kRecordName, std::as_bytes(std::span(text)), generation_, stop);
   if (absl::IsAborted(written.status())) {
@@ -145,6 +147,9 @@ absl::Status Staging::Empty(std::stop_token stop) {
 
 absl::Status Staging::Remove() {
   store_.reset();
+  // The record last: without it nobody knows whose the rest is.
+  TESSERA_RETURN_IF_ERROR(RemoveAll(DataFolder(path_)));
+  TESSERA_RETURN_IF_ERROR(RemoveAll(JournalFolder(path_)));
   return RemoveAll(path_);
 }
 

@@ -30,15 +30,15 @@ class TargetWriter {
   // Makes every file, or every metadata document, that units are written into.  By one rank.
   virtual absl::Status Prepare(IoContext& io, std::stop_token stop) = 0;
 
-  // Stores `elements` as those of `box` of array number `array` in the plan.  Returns the cells that
-  // were hashed on the way, which are those that the box covers or fewer.
+  // Stores `elements` as those of `box` of array number `array` in the plan.  Returns the cells
+  // that were hashed on the way, which are those that the box covers or fewer.
   virtual absl::StatusOr<StoredChunks> Write(size_t array, const Box& box,
                                              const ConstStridedView& elements, Buffer& room,
                                              IoContext& io, std::stop_token stop) = 0;
 
   // Size and hash of a cell, from the store.
-  virtual absl::StatusOr<StoredValue> HashCell(size_t array, int64_t cell, std::span<std::byte> room,
-                                               std::stop_token stop) = 0;
+  virtual absl::StatusOr<StoredValue> HashCell(size_t array, int64_t cell,
+                                               std::span<std::byte> room, std::stop_token stop) = 0;
 };
 
 // Plan and store outlive the writer.

@@ -11,23 +11,6 @@
 namespace tessera::convert {
 namespace {
 
-// One place in memory for the whole box.
-class BoxMemory final : public Destination {
- public:
-  BoxMemory(const Box& box, StridedView memory) : box_(box), memory_(std::move(memory)) {}
-
-  std::optional<StridedView> MemoryFor(const Box& box) override {
-    return SubView(memory_, RelativeTo(box, box_.origin()));
-  }
-  absl::Status Put(const Box& box, const ConstStridedView& elements) override {
-    return CopyStrided(elements, SubView(memory_, RelativeTo(box, box_.origin())));
-  }
-
- private:
-  const Box box_;
-  const StridedView memory_;
-};
-
 absl::Status RunPhase(std::span<const Unit> units, int workers, int64_t bytes_per_worker,
                       IoContext& io, const std::stop_token& stop, UnitWork work) {
   if (units.empty()) return absl::OkStatus();
@@ -75,9 +58,8 @@ absl::Status ForEachUnit(const ConvertPlan& plan, const std::vector<Unit>& units
   const MemoryPlan& memory = plan.memory;
   // Units that are larger than a worker's share have fewer workers, and come first.
   const int64_t share = memory.units / memory.workers;
-  const auto middle = std::partition_point(units.begin(), units.end(), [&](const Unit& unit) {
-    return BytesOf(plan, unit) > share;
-  });
+  const auto middle = std::partition_point(
+      units.begin(), units.end(), [&](const Unit& unit) { return BytesOf(plan, unit) > share; });
   const std::span<const Unit> large(units.begin(), middle), rest(middle, units.end());
   for (const std::span<const Unit> phase : {large, rest}) {
     if (phase.empty()) continue;
@@ -101,8 +83,7 @@ absl::StatusOr<UnitReaders::Reader> UnitReaders::Get(size_t array) {
   if (slot.reader != nullptr) return slot.reader;
   const SourceArray& source = arrays_[array];
   TESSERA_ASSIGN_OR_RETURN(
-      auto reader,
-      checkpoint::ArrayReader::Make(source.list->checkpoint.store(), *source.array, {}));
+      auto reader, checkpoint::ArrayReader::Make(source.list->checkpoint, *source.array, {}));
   slot.reader = std::make_shared<const checkpoint::ArrayReader>(std::move(reader));
   return slot.reader;
 }
@@ -111,12 +92,6 @@ void UnitReaders::Release(size_t array) {
   MutexLock lock(mutex_);
   Slot& slot = slots_[array];
   if (--slot.left == 0) slot.reader.reset();
-}
-
-absl::Status ReadBox(const checkpoint::ArrayReader& reader, const Box& box,
-                     const StridedView& memory, IoContext& io, std::stop_token stop) {
-  BoxMemory destination(box, memory);
-  return reader.ReadBoxes(std::span(&box, 1), destination, io, std::move(stop)).status();
 }
 
 }  // namespace tessera::convert

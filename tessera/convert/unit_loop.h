@@ -72,10 +72,6 @@ class UnitReaders {
   std::vector<Slot> slots_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Reads `box` of an array into `memory`, of its shape.
-absl::Status ReadBox(const checkpoint::ArrayReader& reader, const Box& box,
-                     const StridedView& memory, IoContext& io, std::stop_token stop);
-
 }  // namespace tessera::convert
 
 #endif  // TESSERA_CONVERT_UNIT_LOOP_H_

@@ -124,7 +124,8 @@ absl::StatusOr<UnitChoice> ChooseUnits(const UnitQuestion& question) {
   }
   if (question.target_divides) {
     if (bytes(source) <= question.most_bytes) {
-      return Chosen(question, Grown(source, all, question, question.share_bytes), UnitKind::kSource);
+      return Chosen(question, Grown(source, all, question, question.share_bytes),
+                    UnitKind::kSource);
     }
     if (question.source_streams) return Chosen(question, source, UnitKind::kStream);
   }

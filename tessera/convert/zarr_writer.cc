@@ -15,8 +15,7 @@ namespace {
 // Collects what is stored for the cells of one unit.
 class CellCollector {
  public:
-  CellCollector(const zarr::Array& array, const CellRange& cells, size_t number)
-      : array_(number) {
+  CellCollector(const zarr::Array& array, const CellRange& cells, size_t number) : array_(number) {
     const Dims grid = GridShape(array.metadata().shape, array.metadata().chunk_shape);
     for (int64_t i = 0; i < cells.size(); ++i) {
       const Dims cell = cells.at(i);
@@ -52,8 +51,8 @@ class ZarrWriter final : public TargetWriter {
         io.pool(), io.pool().size(), plan_.arrays.size(), "writing metadata", std::move(stop),
         [&](size_t i, const std::stop_token& stopped) {
           const TargetPlace& place = plan_.arrays[i].place;
-          const std::string key = checkpoint::KeyBelow(place.record.path,
-                                                       zarr::MetadataName(place.metadata.format));
+          const std::string key =
+              checkpoint::KeyBelow(place.record.path, zarr::MetadataName(place.metadata.format));
           const std::string text = zarr::MetadataText(place.metadata);
           return store_.Write(key, std::as_bytes(std::span(text)), {}, stopped).status();
         });
@@ -77,15 +76,13 @@ class ZarrWriter final : public TargetWriter {
   absl::StatusOr<StoredValue> HashCell(size_t array, int64_t cell, std::span<std::byte> room,
                                        std::stop_token stop) override {
     TESSERA_ASSIGN_OR_RETURN(const zarr::Array zarr, ArrayOf(array));
-    TESSERA_ASSIGN_OR_RETURN(
-        const CellRange cells,
-        CellRange::Of(Box::Whole(zarr.metadata().shape), zarr.metadata().chunk_shape));
+    TESSERA_ASSIGN_OR_RETURN(const CellRange cells, CellRange::Of(Box::Whole(zarr.metadata().shape),
+                                                                  zarr.metadata().chunk_shape));
     const std::string key = zarr.KeyOf(cells.at(cell));
     TESSERA_ASSIGN_OR_RETURN(
-        const auto value,
-        checkpoint::HashStored(store_, key,
-                               static_cast<uint64_t>(zarr.codec().most_encoded_bytes()), room,
-                               std::move(stop)));
+        const auto value, checkpoint::HashStored(
+                              store_, key, static_cast<uint64_t>(zarr.codec().most_encoded_bytes()),
+                              room, std::move(stop)));
     if (value.has_value()) return *value;
     return DataLoss(store_.Describe(key), ": the chunk was not written");
   }
