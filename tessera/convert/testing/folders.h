@@ -3,7 +3,9 @@
 #define TESSERA_CONVERT_TESTING_FOLDERS_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +23,7 @@ namespace tessera::convert::testing {
 // small enough for elements under a byte.
 inline std::vector<std::byte> SomeElements(const ShapeDtype& about, uint64_t seed) {
   std::vector<std::byte> bytes(static_cast<size_t>(*NumBytes(about.dtype, about.shape)));
-  const int bits = InfoOf(about.dtype).bits;
+  const int bits = about.dtype == DType::kBool ? 1 : InfoOf(about.dtype).bits;
   const int signed_limit = InfoOf(about.dtype).kind == DTypeKind::kSignedInt && bits < 8 ? 1 : 0;
   uint64_t state = seed * 2654435761u + 1;
   for (std::byte& byte : bytes) {
@@ -38,11 +40,14 @@ struct ArraySpec {
   Dims chunks;
 };
 
-// Writes zarr arrays into a folder.
+// Writes zarr arrays into a folder, which is emptied first.
 class ZarrFolder {
  public:
   explicit ZarrFolder(std::string path, zarr::Format format = zarr::Format::kV3)
-      : path_(std::move(path)), format_(format), store_(*store::OpenFileStore(path_)) {}
+      : path_(std::move(path)), format_(format) {
+    std::filesystem::remove_all(path_);
+    store_ = *store::OpenFileStore(path_);
+  }
 
   const std::string& path() const { return path_; }
   store::KvStore& store() { return *store_; }
