@@ -7,6 +7,8 @@
 #include "tessera/core/hash128.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
+#include "tessera/ledger/paths.h"
+#include "tessera/store/key.h"
 #include "tessera/tree/stored_path.h"
 
 namespace tessera::convert {
@@ -20,6 +22,20 @@ std::vector<std::string> SplitDotted(std::string_view key) {
     if (dot == std::string_view::npos) return parts;
     key.remove_prefix(dot + 1);
   }
+}
+
+// Without an index a path is all that there is to tell the key by, so nothing in it is escaped.
+absl::StatusOr<std::string> PlainPath(const std::vector<std::string>& key) {
+  std::string path;
+  for (const std::string& part : key) {
+    if (part.find_first_of("/\\") != std::string::npos || part.size() > tree::kMaxStoredName) {
+      return InvalidArgument(Quoted(part), " cannot be the name of a folder");
+    }
+    path += Concat(path.empty() ? "" : "/", part);
+  }
+  TESSERA_RETURN_IF_ERROR(ledger::CheckSafeArray(path));
+  TESSERA_RETURN_IF_ERROR(store::ValidateKey(path));
+  return path;
 }
 
 class KeyPlanner {
@@ -102,6 +118,12 @@ class KeyPlanner {
   }
 
   absl::Status PlaceAt(const std::vector<std::string>& key, ConvertArray& array) {
+    if (request_.target.format != TargetFormat::kTensorstore) {
+      auto path = PlainPath(key);
+      if (!path.ok()) Refuse(array, std::string(path.status().message()));
+      if (path.ok()) array.place.record.path = *std::move(path);
+      return absl::OkStatus();
+    }
     TESSERA_ASSIGN_OR_RETURN(std::vector<std::string> whole,
                              checkpoint::PrefixFolders(array.prefix));
     whole.insert(whole.end(), key.begin(), key.end());
