@@ -5,6 +5,7 @@
 
 #include "tessera/checkpoint/plan_load_parts.h"
 #include "tessera/core/status.h"
+#include "tessera/safetensors/read.h"
 
 namespace tessera::checkpoint {
 namespace {
@@ -97,9 +98,21 @@ absl::StatusOr<ReadCounts> ArrayReader::ReadChunks(std::span<const Box> parts,
   return ReadCounts{report.chunks, report.absent_chunks, report.bytes_read};
 }
 
-absl::StatusOr<ReadCounts> ArrayReader::ReadBlocks(std::span<const Box>, Destination&, IoContext&,
-                                                   std::stop_token) const {
-  return Unimplemented(array_->name, ": reading safetensors");
+// A tensor has all of its blocks, or its file is cut: there are no absent ones.
+absl::StatusOr<ReadCounts> ArrayReader::ReadBlocks(std::span<const Box> parts,
+                                                   Destination& destination, IoContext& io,
+                                                   std::stop_token stop) const {
+  safetensors::ReadOptions options;
+  if (expected_ != nullptr) {
+    options.expected = [expected = expected_.get()](int64_t cell) {
+      return expected->FindNamed(std::to_string(cell));
+    };
+  }
+  const TensorSource& source = *array_->tensor();
+  TESSERA_ASSIGN_OR_RETURN(const safetensors::ReadReport report,
+                           safetensors::ReadParts(*store_, source.file(), source.tensor(), parts,
+                                                  destination, io, options, std::move(stop)));
+  return ReadCounts{report.blocks, 0, report.bytes_read};
 }
 
 absl::StatusOr<ReadCounts> ArrayReader::ReadBoxes(std::span<const Box> boxes,

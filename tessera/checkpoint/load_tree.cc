@@ -1,6 +1,7 @@
 #include "tessera/checkpoint/load_tree.h"
 
 #include "tessera/checkpoint/open_location.h"
+#include "tessera/checkpoint/open_set.h"
 #include "tessera/commit/view.h"
 #include "tessera/core/log.h"
 #include "tessera/core/status.h"
@@ -44,6 +45,20 @@ absl::StatusOr<LoadResult> LoadWith(const Checkpoint& checkpoint, const LoadSett
   return LoadCheckpoint(checkpoint, settings.request, context, settings.options, std::move(stop));
 }
 
+// What an index would list of a set of safetensors files, whose headers say as much; nullopt when
+// there is no such set.
+absl::StatusOr<std::optional<std::vector<ledger::ArrayRecord>>> RecordsOfSet(
+    const commit::View& view, const std::string& file, const std::string& prefix) {
+  IoContext io;
+  TESSERA_ASSIGN_OR_RETURN(const Detected detected, DetectFormat(view, file, io));
+  if (detected.format != Format::kSafetensors) return std::nullopt;
+  TESSERA_ASSIGN_OR_RETURN(const OpenedSet opened,
+                           OpenSet(*view.store, detected.files, prefix, false, io));
+  std::vector<ledger::ArrayRecord> records;
+  for (const CheckpointArray& array : opened.arrays) records.push_back(array.Record());
+  return records;
+}
+
 }  // namespace
 
 absl::StatusOr<LoadResult> LoadFrom(std::string_view location, const LoadSettings& settings,
@@ -80,9 +95,18 @@ absl::StatusOr<array::ValueTree> TreeDeserializeLeaves(std::string_view director
 absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(std::string_view directory,
                                                          const ShardingTreeOptions& options,
                                                          bool allow_missing) {
-  TESSERA_ASSIGN_OR_RETURN(const auto store, OpenLocation(directory));
+  TESSERA_ASSIGN_OR_RETURN(const Location location, OpenLocation(directory));
+  const auto& store = location.store;
   TESSERA_ASSIGN_OR_RETURN(const commit::View view, commit::OpenView(*store));
   const std::string where = store->Describe(ledger::kIndexName);
+  TESSERA_ASSIGN_OR_RETURN(auto records, RecordsOfSet(view, location.file, options.prefix));
+  if (records.has_value()) {
+    ShardingTreeOptions without_prefix = options;
+    without_prefix.prefix.clear();
+    ledger::TensorstoreIndex index;
+    index.arrays = *std::move(records);
+    return CreateShardingTreeFromIndex(index, without_prefix);
+  }
   if (!view.index_text.has_value()) {
     if (!allow_missing) return NotFound(where, ": no index");
     LogWarning("create_sharding_tree_from_index: ", where, " is missing");

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/open_location.h"
+#include "tessera/checkpoint/open_set.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/commit/view.h"
@@ -80,13 +81,16 @@ class Opener {
 
   absl::StatusOr<Checkpoint> Open(store::KvStore& store, std::shared_ptr<store::KvStore> own) {
     TESSERA_ASSIGN_OR_RETURN(commit::View view, commit::OpenView(store, stop_));
+    TESSERA_ASSIGN_OR_RETURN(const Detected detected,
+                             DetectFormat(view, options_.file, io_, stop_));
     data_->own = std::move(own);
     data_->base = &store;
     data_->view = std::move(view.store);
     data_->state_id = view.state_id;
+    data_->format = detected.format;
+    if (data_->format == Format::kSafetensors) return OpenFiles(detected.files);
     data_->has_index = view.index_text.has_value();
-    data_->format = data_->has_index ? Format::kTensorstore : Format::kZarr;
-    TESSERA_RETURN_IF_ERROR(FindEntries(view));
+    TESSERA_RETURN_IF_ERROR(FindEntries(view, detected.listing));
     if (options_.verify) TESSERA_RETURN_IF_ERROR(FindManifests());
     TESSERA_RETURN_IF_ERROR(ReadArrays());
     data_->prefix = std::move(entries_.prefix);
@@ -95,11 +99,28 @@ class Opener {
   }
 
  private:
-  absl::Status FindEntries(const commit::View& view) {
+  absl::StatusOr<Checkpoint> OpenFiles(std::span<const std::string> files) {
+    const std::string prefix = options_.all_prefixes ? "" : options_.prefix;
+    TESSERA_ASSIGN_OR_RETURN(OpenedSet opened,
+                             OpenSet(*data_->view, files, prefix, options_.verify, io_, stop_));
+    data_->has_index = opened.set->index().has_value();
+    data_->prefix = prefix;
+    data_->state_id += Concat("-", StateOf(*opened.set));
+    if (opened.manifest != nullptr) {
+      const bool is_seal = opened.manifest->id == kSealId;
+      data_->integrity = is_seal ? Integrity::kSeal : Integrity::kManifest;
+    }
+    data_->set = std::move(opened.set);
+    data_->arrays = std::move(opened.arrays);
+    data_->header_metadata = std::move(opened.metadata);
+    return Checkpoint(std::move(data_));
+  }
+
+  absl::Status FindEntries(const commit::View& view, std::span<const store::ListEntry> listing) {
     if (!view.index_text.has_value()) {
       TESSERA_ASSIGN_OR_RETURN(
-          entries_, EntriesOfListing(*data_->view, options_.prefix, options_.all_prefixes,
-                                     view.unfinished_paths, stop_));
+          entries_, EntriesOfListing(*data_->view, listing, options_.prefix, options_.all_prefixes,
+                                     view.unfinished_paths));
       return absl::OkStatus();
     }
     const std::string where = data_->view->Describe(ledger::kIndexName);
@@ -256,18 +277,6 @@ class Opener {
   MetadataCache cache_;
 };
 
-std::string_view FormatName(Format format) {
-  switch (format) {
-    case Format::kTensorstore:
-      return "tensorstore";
-    case Format::kSafetensors:
-      return "safetensors";
-    case Format::kZarr:
-      return "zarr";
-  }
-  return "unknown";
-}
-
 namespace {
 
 bool Gone(const absl::Status& status) {
@@ -282,7 +291,9 @@ absl::StatusOr<Checkpoint> OpenStable(store::KvStore& store, std::shared_ptr<sto
   for (int tries = 1;; ++tries) {
     TESSERA_ASSIGN_OR_RETURN(const commit::View before, commit::OpenView(store, stop));
     auto opened = Opener(io, options, stop).Open(store, own);
-    if (opened.ok() || tries == kTries || !Gone(opened.status())) return opened;
+    if (opened.ok() || tries == kTries) return opened;
+    if (absl::IsAborted(opened.status())) continue;
+    if (!Gone(opened.status())) return opened;
     TESSERA_ASSIGN_OR_RETURN(const commit::View after, commit::OpenView(store, stop));
     if (after.state_id == before.state_id) return opened;
   }
@@ -297,12 +308,15 @@ absl::StatusOr<Checkpoint> Checkpoint::Open(store::KvStore& store, IoContext& io
 
 absl::StatusOr<Checkpoint> Checkpoint::OpenAt(std::string_view location, IoContext& io,
                                               const OpenOptions& options, std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(auto opened, OpenLocation(location));
-  const std::shared_ptr<store::KvStore> own = std::move(opened);
-  return OpenStable(*own, own, io, options, stop);
+  TESSERA_ASSIGN_OR_RETURN(Location opened, OpenLocation(location));
+  const std::shared_ptr<store::KvStore> own = std::move(opened.store);
+  OpenOptions with_file = options;
+  if (!opened.file.empty()) with_file.file = opened.file;
+  return OpenStable(*own, own, io, with_file, stop);
 }
 
 absl::Status Checkpoint::CheckUnchanged(std::stop_token stop) const {
+  if (data_->set != nullptr) return CheckFilesUnchanged(*data_->view, *data_->set, stop);
   TESSERA_ASSIGN_OR_RETURN(const commit::View now, commit::OpenView(*data_->base, std::move(stop)));
   if (now.state_id == data_->state_id) return absl::OkStatus();
   return Aborted("the checkpoint was replaced while it was read");

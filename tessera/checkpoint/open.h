@@ -14,21 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/checkpoint/checkpoint_array.h"
+#include "tessera/checkpoint/detect_format.h"
 #include "tessera/core/io_context.h"
 #include "tessera/ledger/structure.h"
 #include "tessera/store/kv_store.h"
 
 namespace tessera::checkpoint {
-
-// How a folder holds arrays.
-enum class Format {
-  kTensorstore,  // zarr arrays and an index of them
-  kSafetensors,  // a file, or many and an index
-  kZarr,         // arrays that are found by looking for them
-};
-
-// "tensorstore", "safetensors" or "zarr".
-std::string_view FormatName(Format format);
 
 struct OpenOptions {
   std::string prefix = {};
@@ -36,6 +27,9 @@ struct OpenOptions {
   bool all_prefixes = false;
   // Reads the manifest and holds the metadata documents against it.
   bool verify = true;
+  // The safetensors file, or index of some, in the folder that is meant; empty: what DetectFormat
+  // finds.
+  std::string file = {};
 };
 
 // Who vouches for the bytes.
@@ -48,18 +42,20 @@ enum class Integrity {
 // A value; copies share everything.  It sees the state that was there when it was opened.
 class Checkpoint {
  public:
-  // Reads index, manifest and every metadata document, on the pool of `io`.  `store` outlives the
-  // checkpoint.  A folder without an index is taken for the arrays that are found in it.
+  // Reads index, manifest and every metadata document or header, on the pool of `io`.  `store`
+  // outlives the checkpoint.  The format is found out (detect_format.h).
   //
-  // NotFound when there is neither; Unimplemented for an OCDBT store; InvalidArgument as
-  // DecodeIndexFile and EntriesOfIndex; FailedPrecondition, naming both, when the index says
-  // another shape or dtype than the metadata; DataLoss when manifest, index and metadata are not
-  // those that were written together, or a listed array has no metadata.
+  // NotFound when there is nothing; Unimplemented for an OCDBT store; InvalidArgument as
+  // DetectFormat, DecodeIndexFile and EntriesOfIndex; FailedPrecondition, naming both, when the
+  // index says another shape or dtype than the metadata; DataLoss when manifest, index and metadata
+  // or headers are not those that were written together, or a listed array has no metadata.  Those
+  // of FileSet.
   static absl::StatusOr<Checkpoint> Open(store::KvStore& store, IoContext& io,
                                          const OpenOptions& options = {},
                                          std::stop_token stop = {});
 
-  // The same with a store of its own; see open_location.h for what `location` may be.
+  // The same with a store of its own; see open_location.h for what `location` may be.  That of a
+  // file means options.file.
   static absl::StatusOr<Checkpoint> OpenAt(std::string_view location, IoContext& io,
                                            const OpenOptions& options = {},
                                            std::stop_token stop = {});
@@ -77,6 +73,8 @@ class Checkpoint {
   const std::vector<std::pair<std::string, std::string>>& header_metadata() const {
     return data_->header_metadata;
   }
+  // nullptr: it is not of safetensors files.
+  const safetensors::FileSet* file_set() const { return data_->set.get(); }
   Integrity integrity() const { return data_->integrity; }
   // Names the state; another one after the next commit.
   const std::string& state_id() const { return data_->state_id; }
@@ -98,6 +96,7 @@ class Checkpoint {
     std::vector<std::pair<std::string, std::string>> header_metadata;
     Integrity integrity = Integrity::kNone;
     std::string prefix;
+    std::shared_ptr<const safetensors::FileSet> set;
     std::vector<CheckpointArray> arrays;
     std::optional<ledger::SavedTree> structure;
   };

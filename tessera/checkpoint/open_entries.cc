@@ -149,19 +149,19 @@ std::optional<ArrayEntry> EntryOfKey(std::string_view key) {
   return std::nullopt;
 }
 
-bool Below(std::string_view key, std::span<const std::string> folders) {
-  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-    return key.starts_with(folder) &&
-           (key.size() == folder.size() || folder.ends_with('/') || key[folder.size()] == '/');
-  });
-}
-
 }  // namespace
 
 std::string DottedKey(std::span<const std::string> key) {
   std::string text;
   for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : ".", key[i]);
   return text;
+}
+
+bool IsBelow(std::string_view key, std::span<const std::string> folders) {
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    return key.starts_with(folder) &&
+           (key.size() == folder.size() || folder.ends_with('/') || key[folder.size()] == '/');
+  });
 }
 
 absl::StatusOr<std::string> SafePath(std::string_view path) {
@@ -191,18 +191,17 @@ absl::StatusOr<Entries> EntriesOfIndex(const ledger::TensorstoreIndex& index,
   return entries;
 }
 
-absl::StatusOr<Entries> EntriesOfListing(store::KvStore& store, std::string_view prefix,
-                                         bool all_prefixes, std::span<const std::string> unfinished,
-                                         std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(const std::vector<store::ListEntry> keys,
-                           store.List("", std::move(stop)));
+absl::StatusOr<Entries> EntriesOfListing(const store::KvStore& store,
+                                         std::span<const store::ListEntry> listing,
+                                         std::string_view prefix, bool all_prefixes,
+                                         std::span<const std::string> unfinished) {
   Entries found{all_prefixes ? "" : std::string(prefix), {}, {}};
   std::string below(all_prefixes ? "" : prefix);
   std::replace(below.begin(), below.end(), '.', '/');
   if (!below.empty()) below += '/';
   bool ocdbt = false;
-  for (const store::ListEntry& entry : keys) {
-    if (entry.key.starts_with(commit::kOwnFolder) || Below(entry.key, unfinished)) continue;
+  for (const store::ListEntry& entry : listing) {
+    if (entry.key.starts_with(commit::kOwnFolder) || IsBelow(entry.key, unfinished)) continue;
     ocdbt |= entry.key == kOcdbtManifest || entry.key.ends_with(Concat("/", kOcdbtManifest));
     if (!entry.key.starts_with(below)) continue;
     auto array = EntryOfKey(entry.key);
@@ -213,8 +212,9 @@ absl::StatusOr<Entries> EntriesOfListing(store::KvStore& store, std::string_view
   }
   if (!found.arrays.empty()) return found;
   if (ocdbt) return Unimplemented(store.Describe(kOcdbtManifest), ": OCDBT store");
-  return NotFound(store.Describe(ledger::kIndexName), ": no index, and no array ",
-                  below.empty() ? "in the folder" : Concat("below ", below));
+  return NotFound(store.Describe(ledger::kIndexName), ": no index, and no ",
+                  below.empty() ? "array and no safetensors file in the folder"
+                                : Concat("array below ", below));
 }
 
 }  // namespace tessera::checkpoint

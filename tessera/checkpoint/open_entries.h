@@ -27,6 +27,9 @@ struct ArrayEntry {
 // As messages call an array.
 std::string DottedKey(std::span<const std::string> key);
 
+// Whether a key is one of these, or lies below one.
+bool IsBelow(std::string_view key, std::span<const std::string> folders);
+
 struct Entries {
   std::string prefix;
   std::vector<ArrayEntry> arrays;
@@ -46,12 +49,14 @@ absl::StatusOr<std::string> SafePath(std::string_view path);
 absl::StatusOr<Entries> EntriesOfIndex(const ledger::TensorstoreIndex& index,
                                        std::string_view prefix, bool all_prefixes);
 
-// Those whose metadata is found below `prefix`, by path, without what lies below `unfinished`.
+// Those whose metadata is in the listing below `prefix`, by path, without what lies below
+// `unfinished`.
 // Groups are among them: who reads the document tells.  Unimplemented for an OCDBT store, NotFound
 // when there is no array.
-absl::StatusOr<Entries> EntriesOfListing(store::KvStore& store, std::string_view prefix,
-                                         bool all_prefixes, std::span<const std::string> unfinished,
-                                         std::stop_token stop = {});
+absl::StatusOr<Entries> EntriesOfListing(const store::KvStore& store,
+                                         std::span<const store::ListEntry> listing,
+                                         std::string_view prefix, bool all_prefixes,
+                                         std::span<const std::string> unfinished);
 
 }  // namespace tessera::checkpoint
 

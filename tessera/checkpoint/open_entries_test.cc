@@ -100,17 +100,18 @@ TEST(EntriesOfListingTest, FindsArraysOutsideOfOurFolderAndOfUnfinishedOnes) {
     testing::WriteText(*store, key, "{}");
   }
   const std::vector<std::string> unfinished{"half"};
-  EXPECT_THAT(KeysOf(EntriesOfListing(*store, "", false, unfinished)),
+  EXPECT_THAT(KeysOf(EntriesOfListing(*store, *store->List(""), "", false, unfinished)),
               ElementsAre(Key{"a"}, Key{"b", "c"}, Key{"model", "w"}));
-  EXPECT_THAT(KeysOf(EntriesOfListing(*store, "model", false, unfinished)), ElementsAre(Key{"w"}));
-  EXPECT_THAT(EntriesOfListing(*store, "tx", false, unfinished),
+  EXPECT_THAT(KeysOf(EntriesOfListing(*store, *store->List(""), "model", false, unfinished)),
+              ElementsAre(Key{"w"}));
+  EXPECT_THAT(EntriesOfListing(*store, *store->List(""), "tx", false, unfinished),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("below tx/")));
 }
 
 TEST(EntriesOfListingTest, AnOcdbtStoreIsNamed) {
   const auto store = store::MakeMemoryStore();
   testing::WriteText(*store, "manifest.ocdbt", "x");
-  EXPECT_THAT(EntriesOfListing(*store, "", false, {}),
+  EXPECT_THAT(EntriesOfListing(*store, *store->List(""), "", false, {}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("OCDBT")));
 }
 

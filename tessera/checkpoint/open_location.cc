@@ -1,6 +1,7 @@
 #include "tessera/checkpoint/open_location.h"
 
 #include <cctype>
+#include <filesystem>
 #include <optional>
 
 #include "tessera/core/status.h"
@@ -82,9 +83,18 @@ absl::StatusOr<std::string> FolderOf(std::string_view location) {
   return path;
 }
 
-absl::StatusOr<std::unique_ptr<store::KvStore>> OpenLocation(std::string_view location) {
-  TESSERA_ASSIGN_OR_RETURN(const std::string folder, FolderOf(location));
-  return store::OpenFileStore(folder, {.create_root = false});
+absl::StatusOr<Location> OpenLocation(std::string_view location) {
+  namespace fs = std::filesystem;
+  TESSERA_ASSIGN_OR_RETURN(std::string folder, FolderOf(location));
+  Location opened;
+  std::error_code error;
+  if (fs::is_regular_file(folder, error)) {
+    const fs::path path(folder);
+    opened.file = path.filename();
+    folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  }
+  TESSERA_ASSIGN_OR_RETURN(opened.store, store::OpenFileStore(folder, {.create_root = false}));
+  return opened;
 }
 
 }  // namespace tessera::checkpoint

@@ -1,4 +1,4 @@
-// Where a checkpoint is, as people write it: a path, a URL, or the path of its index file.
+// Where a checkpoint is, as people write it: a path or a URL, of a folder or of a file in it.
 #ifndef TESSERA_CHECKPOINT_OPEN_LOCATION_H_
 #define TESSERA_CHECKPOINT_OPEN_LOCATION_H_
 
@@ -16,8 +16,14 @@ namespace tessera::checkpoint {
 // Unimplemented, naming the scheme, for other URLs.
 absl::StatusOr<std::string> FolderOf(std::string_view location);
 
-// The store in that folder, for reading.  NotFound when there is no such folder.
-absl::StatusOr<std::unique_ptr<store::KvStore>> OpenLocation(std::string_view location);
+struct Location {
+  std::unique_ptr<store::KvStore> store;  // the folder, for reading
+  std::string file = {};                  // in it; empty: the folder itself is meant
+};
+
+// What is there: a folder, or a file and the folder that it lies in.  NotFound when there is
+// neither.
+absl::StatusOr<Location> OpenLocation(std::string_view location);
 
 }  // namespace tessera::checkpoint
 

@@ -5,10 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/checkpoint/detect_format.h"
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/checkpoint/unsealed.h"
 #include "tessera/checkpoint/verify.h"
+#include "tessera/checkpoint/verify_set.h"
 #include "tessera/commit/view.h"
 #include "tessera/core/chunk_grid.h"
 #include "tessera/core/status.h"
@@ -46,19 +48,24 @@ class Sealer {
   Sealer(store::KvStore& store, IoContext& io, std::stop_token stop)
       : base_(store), io_(io), stop_(std::move(stop)) {}
 
-  absl::StatusOr<SealReport> Run() {
+  absl::StatusOr<SealReport> Run(const SealOptions& options) {
     TESSERA_ASSIGN_OR_RETURN(view_, commit::OpenView(base_, stop_));
-    TESSERA_ASSIGN_OR_RETURN(const std::vector<List> lists, FindLists());
+    TESSERA_ASSIGN_OR_RETURN(const Detected detected,
+                             DetectFormat(view_, options.file, io_, stop_));
+    if (detected.format == Format::kSafetensors) {
+      return SealSet(base_, *view_.store, detected.files, io_, stop_);
+    }
+    TESSERA_ASSIGN_OR_RETURN(const std::vector<List> lists, FindLists(detected.listing));
     for (const List& list : lists) TESSERA_RETURN_IF_ERROR(SealList(list));
     TESSERA_RETURN_IF_ERROR(base_.Flush(stop_));
     return std::move(report_);
   }
 
  private:
-  absl::StatusOr<std::vector<List>> FindLists() {
+  absl::StatusOr<std::vector<List>> FindLists(std::span<const store::ListEntry> listing) {
     if (!view_.index_text.has_value()) {
-      TESSERA_ASSIGN_OR_RETURN(
-          Entries entries, EntriesOfListing(*view_.store, "", true, view_.unfinished_paths, stop_));
+      TESSERA_ASSIGN_OR_RETURN(Entries entries, EntriesOfListing(*view_.store, listing, "", true,
+                                                                 view_.unfinished_paths));
       return std::vector<List>{{"", std::move(entries.arrays)}};
     }
     auto index = ledger::DecodeIndexFile(*view_.index_text);
@@ -130,7 +137,8 @@ class Sealer {
   }
 
   absl::Status SealList(const List& list) {
-    ledger::Manifest manifest{.id = "seal", .prefix = list.prefix, .replaces = list.replaces};
+    ledger::Manifest manifest{
+        .id = std::string(kSealId), .prefix = list.prefix, .replaces = list.replaces};
     if (index_.has_value()) manifest.index_digest = ledger::IndexDigest(*index_, list.prefix);
     for (const ArrayEntry& entry : list.arrays) {
       TESSERA_ASSIGN_OR_RETURN(ledger::ArrayManifest array, SealArray(entry));
@@ -226,8 +234,8 @@ class Sealer {
 }  // namespace
 
 absl::StatusOr<SealReport> SealCheckpoint(store::KvStore& store, IoContext& io,
-                                          std::stop_token stop) {
-  return Sealer(store, io, std::move(stop)).Run();
+                                          const SealOptions& options, std::stop_token stop) {
+  return Sealer(store, io, std::move(stop)).Run(options);
 }
 
 }  // namespace tessera::checkpoint

@@ -5,10 +5,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/core/status.h"
+#include "tessera/safetensors/unfolded_store.h"
 #include "tessera/tree/stored_path.h"
 
 namespace tessera::checkpoint {
 namespace {
+
+constexpr std::string_view kSealEnd = ".json";
+
+std::string SealFolder() { return Concat(commit::kOwnFolder, "seals/"); }
 
 // More is no manifest but an attempt on our memory.
 constexpr uint64_t kMostManifestBytes = uint64_t{4} << 30;
@@ -26,12 +31,22 @@ std::string SealKey(std::string_view prefix) {
   const auto name = tree::EncodeStoredPath(std::span(&component, 1));
   // A prefix that no file can be called after is known by its hash.
   const std::string stem = name.ok() ? *name : HashOf(prefix).Hex();
-  return Concat(commit::kOwnFolder, "seals/", stem, ".json");
+  return Concat(SealFolder(), stem, kSealEnd);
+}
+
+std::optional<std::string> PrefixOfSeal(std::string_view key) {
+  const std::string folder = SealFolder();
+  if (!key.starts_with(folder) || !key.ends_with(kSealEnd)) return std::nullopt;
+  key.remove_prefix(folder.size());
+  if (key.size() < kSealEnd.size()) return std::nullopt;
+  key.remove_suffix(kSealEnd.size());
+  auto components = tree::DecodeStoredPath(key);
+  if (!components.ok() || components->size() != 1) return std::nullopt;
+  return std::move(components->front());
 }
 
 absl::StatusOr<std::vector<std::string>> ListSeals(store::KvStore& store, std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(const auto entries,
-                           store.List(Concat(commit::kOwnFolder, "seals/"), std::move(stop)));
+  TESSERA_ASSIGN_OR_RETURN(const auto entries, store.List(SealFolder(), std::move(stop)));
   std::vector<std::string> keys;
   for (const store::ListEntry& entry : entries) keys.push_back(entry.key);
   return keys;
@@ -67,6 +82,16 @@ absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& sto
   return *std::move(manifest);
 }
 
+std::vector<std::string> FilesOfSet(const ledger::Manifest& manifest) {
+  const std::string end = Concat("/", safetensors::kHeaderName);
+  std::vector<std::string> files;
+  for (const ledger::StoredRecord& file : manifest.files) {
+    if (!file.name.ends_with(end)) continue;
+    files.push_back(file.name.substr(0, file.name.size() - end.size()));
+  }
+  return files;
+}
+
 absl::StatusOr<Vouching> FindVouching(store::KvStore& store, std::string_view prefix,
                                       const std::string& noted, std::stop_token stop) {
   Vouching vouching{.key = SealKey(prefix), .is_seal = true};
@@ -91,6 +116,16 @@ absl::StatusOr<std::optional<StoredValue>> HashStored(store::KvStore& store, con
                                std::move(stop)));
   if (info.missing()) return std::nullopt;
   return StoredValue{info.size, hasher.Finish()};
+}
+
+std::string Difference(const std::optional<StoredValue>& found, const StoredValue& expected) {
+  if (!found.has_value()) return Concat("missing; it had ", expected.size, " bytes");
+  if (found->size != expected.size) {
+    return Concat("found ", found->size, " bytes, expected ", expected.size);
+  }
+  if (found->hash == expected.hash) return "";
+  return Concat("its bytes have changed: their hash is ", found->hash.Hex(), ", expected ",
+                expected.hash.Hex());
 }
 
 }  // namespace tessera::checkpoint

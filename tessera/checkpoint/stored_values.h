@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/core/stored_value.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/ledger/manifest.h"
 #include "tessera/store/kv_store.h"
-#include "tessera/zarr/array.h"
 
 namespace tessera::checkpoint {
 
@@ -27,6 +27,12 @@ std::string PathInStore(std::string_view path);
 
 // Where seals lie: one for each prefix, "" for the arrays without one.
 std::string SealKey(std::string_view prefix);
+
+// The prefix whose seal has this key; nullopt for other keys, and where only a hash is known.
+std::optional<std::string> PrefixOfSeal(std::string_view key);
+
+// What Manifest::id is in a seal.
+inline constexpr std::string_view kSealId = "seal";
 
 // The keys of all seals.
 absl::StatusOr<std::vector<std::string>> ListSeals(store::KvStore& store,
@@ -43,6 +49,9 @@ absl::StatusOr<std::vector<std::string>> OrphanManifests(store::KvStore& store,
 absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& store,
                                                              const std::string& key,
                                                              std::stop_token stop = {});
+
+// The safetensors files whose headers a manifest has; none when it is that of zarr arrays.
+std::vector<std::string> FilesOfSet(const ledger::Manifest& manifest);
 
 // Why stored values may differ from what is written down of them, and what to do then.
 inline constexpr std::string_view kDamagedOrReplaced =
@@ -65,6 +74,9 @@ absl::StatusOr<Vouching> FindVouching(store::KvStore& store, std::string_view pr
 absl::StatusOr<std::optional<StoredValue>> HashStored(store::KvStore& store, const std::string& key,
                                                       uint64_t most, std::span<std::byte> room,
                                                       std::stop_token stop = {});
+
+// What is wrong with a value; empty: nothing.
+std::string Difference(const std::optional<StoredValue>& found, const StoredValue& expected);
 
 }  // namespace tessera::checkpoint
 

@@ -10,10 +10,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "tessera/checkpoint/load_array.h"
+#include "tessera/checkpoint/detect_format.h"
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/checkpoint/unsealed.h"
+#include "tessera/checkpoint/verify_problems.h"
+#include "tessera/checkpoint/verify_set.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/commit/view.h"
 #include "tessera/core/mutex.h"
@@ -31,26 +33,6 @@ struct Vouched {
   StoredValue value;
 };
 
-// Problems from many threads.
-class Problems {
- public:
-  void Add(std::string key, std::string file, std::string problem) {
-    MutexLock lock(mutex_);
-    problems_.push_back({std::move(key), std::move(file), std::move(problem)});
-  }
-  std::vector<VerifyProblem> Sorted() && {
-    MutexLock lock(mutex_);
-    std::stable_sort(
-        problems_.begin(), problems_.end(),
-        [](const VerifyProblem& a, const VerifyProblem& b) { return a.file < b.file; });
-    return std::move(problems_);
-  }
-
- private:
-  Mutex mutex_;
-  std::vector<VerifyProblem> problems_ ABSL_GUARDED_BY(mutex_);
-};
-
 class Verifier {
  public:
   Verifier(store::KvStore& store, IoContext& io, const VerifyOptions& options, std::stop_token stop)
@@ -58,7 +40,13 @@ class Verifier {
 
   absl::StatusOr<VerifyReport> Run() {
     TESSERA_ASSIGN_OR_RETURN(view_, commit::OpenView(base_, stop_));
-    TESSERA_RETURN_IF_ERROR(view_.index_text.has_value() ? FindIndexed() : FindListed());
+    TESSERA_ASSIGN_OR_RETURN(const Detected detected,
+                             DetectFormat(view_, options_.file, io_, stop_));
+    if (detected.format == Format::kSafetensors) {
+      return VerifySet(store(), detected.files, io_, options_, stop_);
+    }
+    TESSERA_RETURN_IF_ERROR(view_.index_text.has_value() ? FindIndexed()
+                                                         : FindListed(detected.listing));
     TESSERA_RETURN_IF_ERROR(options_.quick ? CheckSizes() : CheckHashes());
     TESSERA_RETURN_IF_ERROR(CheckUnsealed());
     report_.problems = std::move(problems_).Sorted();
@@ -91,9 +79,9 @@ class Verifier {
     return SortOut(*entries);
   }
 
-  absl::Status FindListed() {
+  absl::Status FindListed(std::span<const store::ListEntry> listing) {
     TESSERA_ASSIGN_OR_RETURN(const Entries entries,
-                             EntriesOfListing(store(), "", true, view_.unfinished_paths, stop_));
+                             EntriesOfListing(store(), listing, "", true, view_.unfinished_paths));
     NameArrays(entries);
     TESSERA_RETURN_IF_ERROR(UseSeals(nullptr));
     return SortOut(entries);
@@ -212,15 +200,8 @@ class Verifier {
     if (!found.ok()) {
       if (absl::IsCancelled(found.status())) return found.status();
       problems_.Add(vouched.key, vouched.file, std::string(found.status().message()));
-    } else if (!found->has_value()) {
-      problems_.Add(vouched.key, vouched.file,
-                    Concat("missing; it had ", vouched.value.size, " bytes"));
-    } else if ((*found)->size != vouched.value.size) {
-      AddSize(vouched, (*found)->size);
-    } else if ((*found)->hash != vouched.value.hash) {
-      problems_.Add(vouched.key, vouched.file,
-                    Concat("its bytes have changed: their hash is ", (*found)->hash.Hex(),
-                           ", expected ", vouched.value.hash.Hex()));
+    } else if (std::string wrong = Difference(*found, vouched.value); !wrong.empty()) {
+      problems_.Add(vouched.key, vouched.file, std::move(wrong));
     }
     return absl::OkStatus();
   }

@@ -18,6 +18,8 @@ namespace tessera::checkpoint {
 struct VerifyOptions {
   // Names and sizes only: nothing is read but what lists the rest.
   bool quick = false;
+  // As OpenOptions has it.
+  std::string file = {};
   // Told of the bytes checked so far and of all there are to check; by one thread at a time.
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
 };
@@ -26,7 +28,7 @@ struct VerifyOptions {
 struct VerifyProblem {
   std::string key;      // of the array, with its prefix; empty: a file of the checkpoint itself
   std::string file;     // from the checkpoint's root
-  std::string problem;  // what was found and what was expected
+  std::string problem;  // what was found and what was expected, and where in the file
   friend bool operator==(const VerifyProblem&, const VerifyProblem&) = default;
 };
 
@@ -34,7 +36,8 @@ struct VerifyReport {
   int64_t arrays = 0;
   int64_t chunks = 0;
   int64_t bytes = 0;  // stored ones that were held against the manifest, or decoded
-  // Arrays that no manifest vouches for: all that could be told is that they decode.
+  // Arrays that no manifest vouches for: all that could be told is that they decode, or that their
+  // file has a good header and all of its bytes.
   int64_t unsealed_arrays = 0;
   int64_t absent_chunks = 0;            // that may be absent: the format says what is in them
   std::vector<VerifyProblem> problems;  // by file
@@ -46,15 +49,21 @@ Json ToJson(const VerifyReport& report);
 
 // Looks at all prefixes, or at the arrays found where there is no index.  What is wrong with the
 // checkpoint is in the report; an error means that it could not be looked at: NotFound when there
-// is none, Unimplemented for a kind of store that is not known.
+// is none, Unimplemented for a kind of store that is not known, errors of DetectFormat.
 absl::StatusOr<VerifyReport> VerifyCheckpoint(store::KvStore& store, IoContext& io,
                                               const VerifyOptions& options = {},
                                               std::stop_token stop = {});
 
+struct SealOptions {
+  // As OpenOptions has it.
+  std::string file = {};
+};
+
 struct SealReport {
   int64_t chunks = 0;
   int64_t bytes = 0;
-  std::vector<std::string> sealed;    // prefixes, "" for arrays without one
+  // Prefixes, "" for arrays without one; of safetensors files the name of the set.
+  std::vector<std::string> sealed;
   std::vector<std::string> had_seal;  // those that a save of ours vouches for
   // Of the sealed ones: those where a save of ours had written down other bytes.
   std::vector<std::string> replaced;
@@ -68,6 +77,7 @@ struct SealReport {
 // another program has saved over it, the seal counts instead; so only seal what is known to be
 // right.
 absl::StatusOr<SealReport> SealCheckpoint(store::KvStore& store, IoContext& io,
+                                          const SealOptions& options = {},
                                           std::stop_token stop = {});
 
 }  // namespace tessera::checkpoint

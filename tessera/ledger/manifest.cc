@@ -120,8 +120,9 @@ absl::StatusOr<std::vector<JsonValue>> Row(JsonValue value, size_t count) {
 }
 
 absl::Status CheckMetadataName(std::string_view name) {
-  if (name == ".zarray" || name == "zarr.json") return absl::OkStatus();
-  return InvalidArgument("[1]: expected '.zarray' or 'zarr.json', found ", Quoted(name));
+  if (name == ".zarray" || name == "zarr.json" || name == "tensor.json") return absl::OkStatus();
+  return InvalidArgument("[1]: expected '.zarray', 'zarr.json' or 'tensor.json', found ",
+                         Quoted(name));
 }
 
 absl::StatusOr<ArrayManifest> ReadArray(JsonValue value,

@@ -25,7 +25,7 @@ struct StoredRecord {
 
 struct ArrayManifest {
   std::string path;                  // from the checkpoint's root, which is "." itself
-  std::string metadata_name;         // ".zarray" or "zarr.json"
+  std::string metadata_name;         // ".zarray", "zarr.json" or "tensor.json"
   std::string metadata;              // the document as stored
   std::vector<StoredRecord> chunks;  // all that must exist, by cell in C order
   friend bool operator==(const ArrayManifest&, const ArrayManifest&) = default;

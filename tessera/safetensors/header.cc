@@ -125,17 +125,22 @@ void AppendEscaped(char c, std::string& out) {
       out += "\\t";
       return;
     default:
-      if (static_cast<unsigned char>(c) >= 0x20) {
-        out += c;
-      } else {
-        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-      }
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
   }
 }
 
+bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+
 void AppendString(std::string_view text, std::string& out) {
   out += '"';
-  for (const char c : text) AppendEscaped(c, out);
+  while (!text.empty()) {
+    const size_t plain = std::find_if(text.begin(), text.end(), NeedsEscape) - text.begin();
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    AppendEscaped(text[0], out);
+    text.remove_prefix(1);
+  }
   out += '"';
 }
 

@@ -1,5 +1,7 @@
 #include "tessera/safetensors/json_cursor.h"
 
+#include <cstring>
+
 #include "tessera/core/json.h"
 #include "tessera/core/text.h"
 
@@ -10,6 +12,19 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // What may stand in a string as it is.
 bool IsPlain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+
+// Whether the eight bytes that `text` begins with are all plain.  What the subtractions borrow can
+// only make a plain byte look like another kind, never the other way round.
+bool StartsWithEightPlain(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  if (text.size() < 8) return false;
+  uint64_t word;
+  std::memcpy(&word, text.data(), sizeof(word));
+  const auto has_zero = [](uint64_t x) { return (x - kOnes) & ~x; };
+  const uint64_t control = (word - kOnes * 0x20) & ~word;
+  return ((control | has_zero(word ^ (kOnes * '"')) | has_zero(word ^ (kOnes * '\\'))) &
+          (kOnes * 0x80)) == 0;
+}
 
 bool IsHighSurrogate(uint32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
 bool IsLowSurrogate(uint32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
@@ -72,6 +87,7 @@ absl::Status JsonCursor::End() {
 absl::StatusOr<std::string_view> JsonCursor::String() {
   if (!Take('"')) return Unexpected("a string");
   const size_t begin = position_;
+  while (StartsWithEightPlain(text_.substr(position_))) position_ += 8;
   while (position_ < text_.size() && IsPlain(text_[position_])) ++position_;
   if (position_ == text_.size() || text_[position_] != '"') return StringWithEscapes(begin);
   return text_.substr(begin, position_++ - begin);

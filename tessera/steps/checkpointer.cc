@@ -379,11 +379,11 @@ absl::StatusOr<Catalogue> Checkpointer::Discover(std::stop_token stop) {
 absl::StatusOr<std::optional<StepInfo>> FindLatestCheckpoint(std::string_view base_path,
                                                              LatestBy latest_by,
                                                              std::stop_token stop) {
-  const auto store = checkpoint::OpenLocation(base_path);
-  if (absl::IsNotFound(store.status())) return std::optional<StepInfo>();
-  TESSERA_RETURN_IF_ERROR(store.status());
+  const auto location = checkpoint::OpenLocation(base_path);
+  if (absl::IsNotFound(location.status())) return std::optional<StepInfo>();
+  TESSERA_RETURN_IF_ERROR(location.status());
   TESSERA_ASSIGN_OR_RETURN(const Catalogue catalogue,
-                           ReadCatalogue(**store, "", latest_by, std::move(stop)));
+                           ReadCatalogue(*location->store, "", latest_by, std::move(stop)));
   if (!catalogue.latest.has_value()) return std::optional<StepInfo>();
   StepInfo info = catalogue.steps[*catalogue.latest];
   std::string path(base_path);

@@ -246,10 +246,11 @@ absl::Status CheckpointManager::AddFiles(const TreePart& part, Prepared& prepare
 }
 
 checkpoint::LoadSettings CheckpointManager::SettingsOf(const TreeLoadOptions& options) {
-  return {.open = {.prefix = options.prefix, .verify = options.load.read.verify},
-          .request = options.request,
-          .options = options.load,
-          .lent = {io_, platform_, comm_}};
+  return {
+      .open = {.prefix = options.prefix, .verify = options.load.read.verify, .file = options.file},
+      .request = options.request,
+      .options = options.load,
+      .lent = {io_, platform_, comm_}};
 }
 
 absl::StatusOr<LoadedTree> CheckpointManager::Open(store::KvStore& store,
@@ -292,8 +293,10 @@ absl::StatusOr<LoadedTree> CheckpointManager::Load(const StorePtr& store,
 absl::StatusOr<LoadedTree> CheckpointManager::Load(std::string_view path,
                                                    const TreeLoadOptions& options,
                                                    std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(StorePtr store, checkpoint::OpenLocation(path));
-  return Load(store, options, std::move(stop));
+  TESSERA_ASSIGN_OR_RETURN(checkpoint::Location location, checkpoint::OpenLocation(path));
+  TreeLoadOptions with_file = options;
+  if (!location.file.empty()) with_file.file = std::move(location.file);
+  return Load(StorePtr(std::move(location.store)), with_file, std::move(stop));
 }
 
 absl::StatusOr<LoadedTree> CheckpointManager::LoadPytree(const StorePtr& store,
@@ -323,17 +326,20 @@ absl::StatusOr<LoadedTree> CheckpointManager::LoadPytree(const StorePtr& store,
 absl::StatusOr<LoadedTree> CheckpointManager::LoadPytree(std::string_view path,
                                                          const PytreeLoadOptions& options,
                                                          std::stop_token stop) {
-  TESSERA_ASSIGN_OR_RETURN(StorePtr store, checkpoint::OpenLocation(path));
-  return LoadPytree(store, options, std::move(stop));
+  TESSERA_ASSIGN_OR_RETURN(checkpoint::Location location, checkpoint::OpenLocation(path));
+  PytreeLoadOptions with_file = options;
+  if (!location.file.empty()) with_file.file = std::move(location.file);
+  return LoadPytree(StorePtr(std::move(location.store)), with_file, std::move(stop));
 }
 
 absl::StatusOr<bool> CheckpointManager::IsTensorstore(std::string_view path) {
-  const auto store = checkpoint::OpenLocation(path);
-  if (absl::IsNotFound(store.status())) return false;
-  TESSERA_RETURN_IF_ERROR(store.status());
-  TESSERA_ASSIGN_OR_RETURN(const auto index, (*store)->Read(ledger::kIndexName));
+  const auto location = checkpoint::OpenLocation(path);
+  if (absl::IsNotFound(location.status())) return false;
+  TESSERA_RETURN_IF_ERROR(location.status());
+  if (!location->file.empty()) return false;
+  TESSERA_ASSIGN_OR_RETURN(const auto index, location->store->Read(ledger::kIndexName));
   if (index.value.has_value()) return true;
-  TESSERA_ASSIGN_OR_RETURN(const auto entries, (*store)->List(""));
+  TESSERA_ASSIGN_OR_RETURN(const auto entries, location->store->List(""));
   for (const store::ListEntry& entry : entries) {
     const size_t slash = entry.key.rfind('/');
     if (slash == std::string::npos || entry.key.starts_with(commit::kOwnFolder)) continue;

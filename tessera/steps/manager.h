@@ -68,6 +68,7 @@ struct TreeLoadOptions {
   // Compares the SHA-256 of every array with the one that was kept, before anything is loaded: the
   // data is read twice.  DataLoss names the keys; FailedPrecondition when none was kept.
   bool validate = false;
+  std::string file = {};  // in the folder; see OpenOptions
 };
 
 struct LoadedTree {

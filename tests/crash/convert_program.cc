@@ -2,7 +2,8 @@
 //
 //   convert_program make FOLDER SEED            writes arrays that follow from the seed
 //   convert_program convert SOURCE MADE FORMAT  prints "resumed N of M"; replaces what is there
-//   convert_program which MADE SOURCE...        prints the place of the source that MADE is, from 0,
+//   convert_program which MADE SOURCE...        prints the place of the source that MADE is, from
+//   0,
 //                                               or "none" when there is nothing
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Every checkpoint of the golden sets that eformer and JAX wrote, loaded whole on several meshes:
-// type, shape and hash of each array.
+// Every checkpoint of the golden sets that eformer, JAX and safetensors wrote, loaded whole on
+// several meshes: type, shape and hash of each array.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ TEST_P(CheckpointGoldensTest, EveryArrayHasTheRecordedHashOnEveryMesh) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, CheckpointGoldensTest,
-                         ::testing::ValuesIn(FindSets({"eformer-", "jax-zarr"})),
+                         ::testing::ValuesIn(FindSets({"eformer-", "jax-zarr", "safetensors-"})),
                          [](const auto& info) {
                            std::string name = std::to_string(info.index) + "_" + info.param.name;
                            for (char& c : name) {

@@ -1,11 +1,11 @@
-#include "tessera/device/host_memory.h"
+#include "tessera/core/host_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-namespace tessera::device {
+namespace tessera {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::shared_ptr<std::byte> AllocateHostMemory(int64_t bytes) {
   return {static_cast<std::byte*>(data), [](std::byte* memory) { std::free(memory); }};
 }
 
-}  // namespace tessera::device
+}  // namespace tessera

@@ -1,11 +1,11 @@
-#include "tessera/device/host_memory.h"
+#include "tessera/core/host_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 
-namespace tessera::device {
+namespace tessera {
 namespace {
 
 bool IsAligned(const std::byte* data, int64_t alignment) {
@@ -31,4 +31,4 @@ TEST(AllocateHostMemoryTest, GivesNothingForNothingAndForTheImpossible) {
 }
 
 }  // namespace
-}  // namespace tessera::device
+}  // namespace tessera

@@ -1,0 +1,317 @@
+#include "tessera/checkpoint/verify_set.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "tessera/checkpoint/open_set.h"
+#include "tessera/checkpoint/stored_values.h"
+#include "tessera/checkpoint/verify_problems.h"
+#include "tessera/core/buffer.h"
+#include "tessera/core/pieces.h"
+#include "tessera/core/status.h"
+#include "tessera/core/text.h"
+#include "tessera/core/worker_loop.h"
+#include "tessera/safetensors/index_file.h"
+#include "tessera/safetensors/unfolded_store.h"
+
+namespace tessera::checkpoint {
+namespace {
+
+using safetensors::FileSet;
+
+// The file at the root that a key of the unfolded store lies in.
+std::string FileOver(std::string_view key) { return std::string(key.substr(0, key.find('/'))); }
+
+class SetVerifier {
+ public:
+  SetVerifier(store::KvStore& store, std::span<const std::string> files, IoContext& io,
+              const VerifyOptions& options, std::stop_token stop)
+      : store_(store),
+        names_(files),
+        name_(files.front()),
+        io_(io),
+        options_(options),
+        stop_(std::move(stop)) {}
+
+  absl::StatusOr<VerifyReport> Run() {
+    TESSERA_RETURN_IF_ERROR(FindManifest());
+    TESSERA_RETURN_IF_ERROR(OpenFiles());
+    if (manifest_.has_value()) {
+      CountSealed();
+      TESSERA_RETURN_IF_ERROR(CheckFiles());
+      if (!options_.quick) TESSERA_RETURN_IF_ERROR(CheckBlocks());
+    } else {
+      CountUnsealed();
+    }
+    // What no file and no value explains.
+    if (!opened_.ok() && problems_.empty()) AddStatus(name_, opened_);
+    report_.problems = std::move(problems_).Sorted();
+    return std::move(report_);
+  }
+
+ private:
+  // A file, and the store in which what it holds are values.
+  struct OpenedFile {
+    std::shared_ptr<store::KvStore> unfolded;
+    const safetensors::SetFile* file;
+  };
+
+  static bool Stops(const absl::Status& status) {
+    return absl::IsCancelled(status) || absl::IsUnavailable(status);
+  }
+
+  void AddStatus(const std::string& file, const absl::Status& status) {
+    problems_.Add("", file, std::string(status.message()));
+  }
+
+  absl::Status FindManifest() {
+    const std::string key = SealKey(name_);
+    auto manifest = ReadManifest(store_, key, stop_);
+    if (Stops(manifest.status())) return manifest.status();
+    if (!manifest.ok()) {
+      AddStatus(key, manifest.status());
+    } else if (manifest->has_value() && (*manifest)->prefix != name_) {
+      problems_.Add("", key,
+                    Concat("it is the manifest of ", Quoted((*manifest)->prefix),
+                           ", expected that of ", Quoted(name_)));
+    } else {
+      manifest_ = *std::move(manifest);
+    }
+    return absl::OkStatus();
+  }
+
+  // As one set; else file by file, so that each that is damaged is named.
+  absl::Status OpenFiles() {
+    auto set = OpenFileSet(store_, names_, io_, stop_);
+    opened_ = set.status();
+    if (Stops(opened_)) return opened_;
+    if (set.ok()) {
+      AddFiles(*std::move(set));
+      return absl::OkStatus();
+    }
+    TESSERA_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesToOpen());
+    for (const std::string& name : files) {
+      auto file = FileSet::Open(store_, name, io_, stop_);
+      if (Stops(file.status())) return file.status();
+      if (file.ok()) {
+        AddFiles(*std::move(file));
+      } else {
+        AddStatus(name, file.status());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void AddFiles(FileSet set) {
+    sets_.push_back(std::make_unique<const FileSet>(std::move(set)));
+    const std::shared_ptr<store::KvStore> unfolded =
+        safetensors::MakeUnfoldedStore(store_, *sets_.back());
+    for (const safetensors::SetFile& file : sets_.back()->files()) {
+      files_.emplace(file.name, OpenedFile{unfolded, &file});
+      for (const safetensors::Tensor& tensor : file.header->tensors) {
+        keys_.emplace(safetensors::UnfoldedPath(file.name, tensor.name), tensor.name);
+      }
+    }
+  }
+
+  // Of a set that does not open: those that the manifest has, else those that the index names.
+  absl::StatusOr<std::vector<std::string>> FilesToOpen() {
+    if (manifest_.has_value()) return FilesOfSet(*manifest_);
+    std::vector<std::string> files(names_.begin(), names_.end());
+    const auto text =
+        store_.Read(name_, store::ByteRange::AtMost(safetensors::kMaxIndexBytes), stop_);
+    if (Stops(text.status())) return text.status();
+    if (text.ok() && text->value.has_value() &&
+        safetensors::LooksLikeIndexFile(text->value->text())) {
+      std::erase(files, name_);
+      const auto index = safetensors::DecodeIndexFile(text->value->text());
+      if (index.ok()) {
+        for (const auto& [tensor, file] : index->weight_map) files.push_back(file);
+      }
+    }
+    std::sort(files.begin(), files.end());
+    files.erase(std::unique(files.begin(), files.end()), files.end());
+    return files;
+  }
+
+  void CountSealed() {
+    report_.arrays = static_cast<int64_t>(manifest_->arrays.size());
+    for (const ledger::StoredRecord& file : manifest_->files) {
+      total_ += static_cast<int64_t>(file.size);
+    }
+    for (const ledger::ArrayManifest& array : manifest_->arrays) {
+      report_.chunks += static_cast<int64_t>(array.chunks.size());
+      uint64_t& bytes = data_bytes_[FileOver(array.path)];
+      for (const ledger::StoredRecord& block : array.chunks) {
+        bytes += block.size;
+        total_ += static_cast<int64_t>(block.size);
+      }
+    }
+  }
+
+  void CountUnsealed() {
+    for (const auto& set : sets_) {
+      report_.arrays += static_cast<int64_t>(set->tensors().size());
+      for (const safetensors::SetFile& file : set->files()) {
+        Done(static_cast<int64_t>(file.data_begin));
+      }
+    }
+    report_.unsealed_arrays = report_.arrays;
+  }
+
+  // Index and headers, and that no file is there that the manifest does not have.
+  absl::Status CheckFiles() {
+    const std::vector<std::string> known = FilesOfSet(*manifest_);
+    for (const auto& [name, file] : files_) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      problems_.Add("", name, Concat("the manifest does not have it; ", kDamagedOrReplaced));
+    }
+    for (const ledger::StoredRecord& record : manifest_->files) {
+      const std::string name = FileOver(record.name);
+      if (name == record.name) {
+        TESSERA_RETURN_IF_ERROR(CheckIndex(record));
+        continue;
+      }
+      const auto opened = files_.find(name);
+      // One that does not open is a problem already, unless the index does not name it any more.
+      if (opened == files_.end()) {
+        if (opened_.ok())
+          problems_.Add("", name, "the manifest has it, the index does not name it");
+        continue;
+      }
+      TESSERA_RETURN_IF_ERROR(CheckHeader(name, record));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckIndex(const ledger::StoredRecord& record) {
+    return CheckValue(store_, "", record.name, record.name, {record.size, record.hash},
+                      options_.quick);
+  }
+
+  // What the header does not vouch for cannot be found by it.
+  absl::Status CheckHeader(const std::string& name, const ledger::StoredRecord& record) {
+    const safetensors::SetFile& file = *files_.at(name).file;
+    const uint64_t size = record.size + data_bytes_[name];
+    std::string wrong;
+    if (file.size != size) {
+      wrong = Concat("found ", file.size, " bytes, expected ", size);
+    } else if (file.data_begin != record.size) {
+      wrong = Concat("its header: found ", file.data_begin, " bytes, expected ", record.size);
+    } else if (!options_.quick) {
+      const auto found = HashStored(*files_.at(name).unfolded, record.name, record.size,
+                                    room_.Resize(kPieceBytes), stop_);
+      if (Stops(found.status())) return found.status();
+      wrong = found.ok() ? Difference(*found, {record.size, record.hash})
+                         : std::string(found.status().message());
+      if (!wrong.empty()) wrong = Concat("bytes [0, ", record.size, "), its header: ", wrong);
+    }
+    Done(static_cast<int64_t>(record.size));
+    if (wrong.empty()) return absl::OkStatus();
+    problems_.Add("", name, std::move(wrong));
+    files_.erase(name);
+    return absl::OkStatus();
+  }
+
+  struct Block {
+    const ledger::ArrayManifest* array;
+    const ledger::StoredRecord* record;
+    const OpenedFile* file;
+  };
+
+  absl::Status CheckBlocks() {
+    std::vector<Block> blocks;
+    for (const ledger::ArrayManifest& array : manifest_->arrays) {
+      const auto file = files_.find(FileOver(array.path));
+      if (file == files_.end()) continue;
+      for (const ledger::StoredRecord& record : array.chunks) {
+        blocks.push_back({&array, &record, &file->second});
+      }
+    }
+    return ForEachWithWorkers<Buffer>(
+        io_, "verify", static_cast<int64_t>(blocks.size()), kPieceBytes, stop_,
+        [&](int64_t i, Buffer& room, const std::stop_token& stop) {
+          return CheckBlock(blocks[static_cast<size_t>(i)], room, stop);
+        });
+  }
+
+  absl::Status CheckBlock(const Block& block, Buffer& room, const std::stop_token& stop) {
+    store::KvStore& unfolded = *block.file->unfolded;
+    const std::string key = KeyBelow(block.array->path, block.record->name);
+    const auto found =
+        HashStored(unfolded, key, block.record->size, room.Resize(kPieceBytes), stop);
+    if (Stops(found.status())) return found.status();
+    Done(static_cast<int64_t>(block.record->size));
+    std::string wrong = found.ok() ? Difference(*found, {block.record->size, block.record->hash})
+                                   : std::string(found.status().message());
+    if (wrong.empty()) return absl::OkStatus();
+    const auto named = keys_.find(block.array->path);
+    problems_.Add(named == keys_.end() ? block.array->path : named->second, block.file->file->name,
+                  Concat(Where(unfolded, *block.file->file, key), ": ", wrong));
+    return absl::OkStatus();
+  }
+
+  // The bytes of the file that a key stands for.
+  std::string Where(const store::KvStore& unfolded, const safetensors::SetFile& file,
+                    const std::string& key) const {
+    const std::string place = unfolded.Describe(key);
+    const std::string begin = Concat(store_.Describe(file.name), ": ");
+    return place.starts_with(begin) ? place.substr(begin.size()) : key;
+  }
+
+  absl::Status CheckValue(store::KvStore& store, const std::string& key, const std::string& file,
+                          const std::string& value, const StoredValue& expected, bool quick) {
+    Done(static_cast<int64_t>(expected.size));
+    std::string wrong;
+    if (quick) {
+      TESSERA_ASSIGN_OR_RETURN(const store::ValueInfo info, store.ReadInto(value, 0, {}, stop_));
+      std::optional<StoredValue> found;
+      if (!info.missing()) found = StoredValue{info.size, expected.hash};
+      wrong = Difference(found, expected);
+    } else {
+      const auto found =
+          HashStored(store, value, safetensors::kMaxIndexBytes, room_.Resize(kPieceBytes), stop_);
+      if (Stops(found.status())) return found.status();
+      wrong = found.ok() ? Difference(*found, expected) : std::string(found.status().message());
+    }
+    if (!wrong.empty()) problems_.Add(key, file, std::move(wrong));
+    return absl::OkStatus();
+  }
+
+  void Done(int64_t bytes) {
+    MutexLock lock(progress_mutex_);
+    report_.bytes += bytes;
+    if (options_.progress) options_.progress(report_.bytes, std::max(total_, report_.bytes));
+  }
+
+  store::KvStore& store_;
+  const std::span<const std::string> names_;
+  const std::string name_;  // of the set
+  IoContext& io_;
+  const VerifyOptions& options_;
+  const std::stop_token stop_;
+  std::optional<ledger::Manifest> manifest_;
+  absl::Status opened_;  // the set as a whole
+  std::vector<std::unique_ptr<const FileSet>> sets_;
+  absl::flat_hash_map<std::string, OpenedFile> files_;     // that can be looked into
+  absl::flat_hash_map<std::string, std::string> keys_;     // of the tensors, by path
+  absl::flat_hash_map<std::string, uint64_t> data_bytes_;  // of each file, by the manifest
+  Buffer room_;
+  int64_t total_ = 0;
+  Problems problems_;
+  Mutex progress_mutex_;
+  VerifyReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<VerifyReport> VerifySet(store::KvStore& store, std::span<const std::string> files,
+                                       IoContext& io, const VerifyOptions& options,
+                                       std::stop_token stop) {
+  return SetVerifier(store, files, io, options, std::move(stop)).Run();
+}
+
+}  // namespace tessera::checkpoint
