@@ -7,6 +7,7 @@
 #include "tessera/checkpoint/plan_save_arrays.h"
 #include "tessera/checkpoint/plan_save_tensors.h"
 #include "tessera/checkpoint/plan_save_writers.h"
+#include "tessera/checkpoint/stored_layout.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/tree/map.h"
@@ -14,31 +15,6 @@
 
 namespace tessera::checkpoint {
 namespace {
-
-// Folders of a prefix, as eformer makes them.
-absl::StatusOr<std::vector<std::string>> PrefixFolders(std::string_view prefix) {
-  if (prefix.empty()) return std::vector<std::string>();
-  std::string slashed(prefix);
-  std::replace(slashed.begin(), slashed.end(), '.', '/');
-  std::vector<std::string> folders = tree::SplitLegacyPath(slashed);
-  for (const std::string& folder : folders) {
-    if (!folder.empty()) continue;
-    return InvalidArgument("prefix ", Quoted(prefix),
-                           " has nothing before, behind or between its dots and slashes");
-  }
-  return folders;
-}
-
-// The codecs for elements of this size: shuffling is told how long they are, as v2 readers take it
-// from the dtype.
-CodecList ForDType(CodecList codecs, DType dtype) {
-  for (codec::BytesSpec& spec : codecs) {
-    if (auto* blosc = std::get_if<codec::BloscSpec>(&spec)) {
-      blosc->element_bytes = DTypeBytes(dtype);
-    }
-  }
-  return codecs;
-}
 
 class Planner {
  public:
@@ -159,7 +135,7 @@ class Planner {
       array.metadata.codecs.compression.clear();
     } else {
       array.metadata.codecs.compression =
-          ForDType(std::get<CodecList>(options_.codec), stored.dtype);
+          CodecsFor(std::get<CodecList>(options_.codec), stored.dtype);
     }
     return zarr::Validate(array.metadata);
   }
@@ -221,7 +197,7 @@ void SetCodecs(SavePlan& plan, const std::vector<DTypeCodec>& choices) {
     const auto choice = std::find_if(choices.begin(), choices.end(),
                                      [&](const DTypeCodec& c) { return c.dtype == dtype; });
     array.metadata.codecs.compression =
-        choice == choices.end() ? JaxCodec() : ForDType(choice->codecs, dtype);
+        choice == choices.end() ? JaxCodec() : CodecsFor(choice->codecs, dtype);
   }
   plan.codecs_open = false;
 }

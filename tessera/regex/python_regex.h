@@ -23,6 +23,8 @@
 
 namespace tessera::regex {
 
+class Pcre2Program;
+
 // A compiled pattern.  Immutable; copies share it, and threads may search with it at once.
 class PythonRegex {
  public:
@@ -41,10 +43,10 @@ class PythonRegex {
   const std::string& pattern() const;
 
  private:
-  struct Program;
-  explicit PythonRegex(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  explicit PythonRegex(std::shared_ptr<const Pcre2Program> program)
+      : program_(std::move(program)) {}
 
-  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Pcre2Program> program_;
 };
 
 }  // namespace tessera::regex

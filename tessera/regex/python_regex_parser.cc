@@ -58,6 +58,8 @@ absl::StatusOr<RegexSyntax> PythonRegexParser::Parse() {
     return cursor_.ErrorAt(0, "ASCII and UNICODE flags are incompatible");
   }
   TESSERA_RETURN_IF_ERROR(CheckAtEnd());
+  syntax_.group_count = static_cast<uint32_t>(captures_.size() - 1);
+  syntax_.group_names = std::move(names_);
   return std::move(syntax_);
 }
 

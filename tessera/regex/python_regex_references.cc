@@ -25,6 +25,9 @@ class Walker {
     }
   }
 
+  // As if it stood behind everything that was walked.
+  void Refer(uint32_t group) { AddReference(group, 0); }
+
   std::optional<UnsafeReference> FirstUnsafe() const {
     for (const Reference& reference : references_) {
       const std::string_view reason = ReasonAgainst(reference);
@@ -113,6 +116,14 @@ std::optional<UnsafeReference> FindUnsafeReference(const RegexSyntax& syntax) {
   if (!syntax.has_references) return std::nullopt;
   Walker walker;
   walker.Walk(syntax.alternatives);
+  return walker.FirstUnsafe();
+}
+
+std::optional<UnsafeReference> FindUnsafeGroup(const RegexSyntax& syntax,
+                                               std::span<const uint32_t> groups) {
+  Walker walker;
+  walker.Walk(syntax.alternatives);
+  for (const uint32_t group : groups) walker.Refer(group);
   return walker.FirstUnsafe();
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "tessera/regex/python_regex_syntax.h"
@@ -23,6 +24,11 @@ struct UnsafeReference {
 
 // The first reference in `syntax` to such a group; nullopt: there is none.
 std::optional<UnsafeReference> FindUnsafeReference(const RegexSyntax& syntax);
+
+// The first of `groups` whose text is not to be asked for after a match; its position is 0.
+// REQUIRES: there are such groups.
+std::optional<UnsafeReference> FindUnsafeGroup(const RegexSyntax& syntax,
+                                               std::span<const uint32_t> groups);
 
 }  // namespace tessera::regex
 

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -109,6 +111,8 @@ struct RegexSyntax {
   bool has_caseless_reference = false;  // a backreference under IGNORECASE
   bool has_atomic = false;              // an atomic group or a possessive repeat
   bool has_look = false;                // lookaround, or an anchor that is written with it
+  uint32_t group_count = 0;             // capturing groups, numbered from 1
+  std::map<std::string, uint32_t> group_names = {};
 };
 
 // Reads `pattern`.  InvalidArgument with the pattern, the position in code points and what is

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "tessera/array/to_host.h"
-#include "tessera/checkpoint/load_array.h"
-#include "tessera/core/box.h"
+#include "tessera/checkpoint/content_hash.h"
 #include "tessera/core/environment.h"
 #include "tessera/core/sha256.h"
 #include "tessera/core/status.h"
@@ -97,17 +96,10 @@ ledger::SavedArrayType TypeOf(const array::Value& value, std::optional<DType> fl
   return {std::string(DTypeName(stored)), array.shape};
 }
 
-// Rows of the array that are read at once.
-int64_t RowsAtOnce(const Dims& chunk_shape, int64_t row_bytes, int64_t most_bytes) {
-  const int64_t rows = std::max<int64_t>(1, most_bytes / std::max<int64_t>(1, row_bytes));
-  const int64_t of_chunk = std::max<int64_t>(1, chunk_shape[0]);
-  return rows < of_chunk ? rows : rows / of_chunk * of_chunk;
-}
-
 absl::Status CheckOne(const checkpoint::Checkpoint& checkpoint,
                       const checkpoint::CheckpointArray& array, const std::string& expected,
                       IoContext& io, const std::stop_token& stop, std::string& damaged) {
-  const auto found = HashStored(checkpoint, array, io, stop);
+  const auto found = checkpoint::HashContent(checkpoint, array, io, stop);
   if (!found.ok()) return Prefixed(found.status(), array.name);
   if (*found == expected) return absl::OkStatus();
   damaged += Concat(damaged.empty() ? "" : "; ", array.name, ": expected the SHA-256 ", expected,
@@ -173,38 +165,6 @@ absl::StatusOr<TreeHashes> HashTree(const array::ValueTree& tree, const device::
     hashes.types[array.name] = TypeOf(*array.value, options.float_dtype);
   }
   return hashes;
-}
-
-absl::StatusOr<std::string> HashStored(const checkpoint::Checkpoint& checkpoint,
-                                       const checkpoint::CheckpointArray& array, IoContext& io,
-                                       std::stop_token stop) {
-  // What is there is hashed: whether it was meant to be there, the hash tells.
-  TESSERA_ASSIGN_OR_RETURN(
-      const checkpoint::ArrayReader stored,
-      checkpoint::ArrayReader::Make(checkpoint, array,
-                                    {.verify = false, .absent = checkpoint::AbsentChunks::kFill}));
-  const ShapeDtype about = array.shape_dtype();
-  TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, NumBytes(about.dtype, about.shape));
-  Sha256 hash;
-  if (bytes == 0) return HexText(hash.Finish());
-  const int64_t rows = about.shape.empty() ? 1 : about.shape[0];
-  const int64_t row_bytes = bytes / rows;
-  const int64_t step =
-      about.shape.empty() ? 1 : RowsAtOnce(array.chunk_shape(), row_bytes, io.budget().limit() / 4);
-  std::vector<std::byte> room(static_cast<size_t>(std::min(step, rows) * row_bytes));
-  for (int64_t row = 0; row < rows; row += step) {
-    Dims shape = about.shape, origin(about.shape.size(), 0);
-    if (!shape.empty()) {
-      shape[0] = std::min(step, rows - row);
-      origin[0] = row;
-    }
-    TESSERA_ASSIGN_OR_RETURN(const Box box, Box::Make(origin, shape));
-    TESSERA_RETURN_IF_ERROR(
-        stored.ReadBox(box, RowMajorView(room.data(), shape, DTypeBytes(about.dtype)), io, stop));
-    hash.Update(std::span(room).first(
-        static_cast<size_t>((about.shape.empty() ? 1 : shape[0]) * row_bytes)));
-  }
-  return HexText(hash.Finish());
 }
 
 absl::Status CheckContent(const checkpoint::Checkpoint& checkpoint, std::span<const size_t> arrays,

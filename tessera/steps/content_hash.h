@@ -48,13 +48,6 @@ absl::StatusOr<TreeHashes> HashTree(const array::ValueTree& tree, const device::
 // Host devices that stand for those of this process that hold arrays of the tree.
 absl::StatusOr<std::unique_ptr<device::Platform>> HostPlatformOf(const array::ValueTree& tree);
 
-// Reads an array in whole chunks from the first to the last row, with at most a quarter of the
-// budget, or one row, in memory; a chunk is read more than once only where a row of chunks is
-// larger than that.
-absl::StatusOr<std::string> HashStored(const checkpoint::Checkpoint& checkpoint,
-                                       const checkpoint::CheckpointArray& array, IoContext& io,
-                                       std::stop_token stop = {});
-
 // Holds arrays of a checkpoint against `checksums`.  With several ranks each takes its share and
 // all get the same answer; nullptr: alone.  DataLoss, naming each, for arrays whose elements are
 // others; FailedPrecondition, naming them, for arrays without a checksum.

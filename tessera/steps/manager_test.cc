@@ -9,6 +9,7 @@
 
 #include "tessera/array/testing/arrays.h"
 #include "tessera/array/to_host.h"
+#include "tessera/checkpoint/content_hash.h"
 #include "tessera/checkpoint/testing/stored_checkpoint.h"
 #include "tessera/checkpoint/verify.h"
 #include "tessera/comm/threads.h"
@@ -429,9 +430,11 @@ TEST(ContentHashTest, StoredArraysAreReadInPieces) {
     TESSERA_ASSERT_OK_AND_ASSIGN(const auto checkpoint,
                                  checkpoint::Checkpoint::Open(stored.store(), io));
     const auto arrays = checkpoint.arrays();
-    EXPECT_THAT(HashStored(checkpoint, arrays[0], io), IsOkAndHolds(HashOfInts(Iota(1500))));
-    EXPECT_THAT(HashStored(checkpoint, arrays[1], io), IsOkAndHolds(HashOfInts(Iota(1))));
-    EXPECT_THAT(HashStored(checkpoint, arrays[2], io), IsOkAndHolds(HashOfInts({})));
+    EXPECT_THAT(checkpoint::HashContent(checkpoint, arrays[0], io),
+                IsOkAndHolds(HashOfInts(Iota(1500))));
+    EXPECT_THAT(checkpoint::HashContent(checkpoint, arrays[1], io),
+                IsOkAndHolds(HashOfInts(Iota(1))));
+    EXPECT_THAT(checkpoint::HashContent(checkpoint, arrays[2], io), IsOkAndHolds(HashOfInts({})));
   }
 }
 

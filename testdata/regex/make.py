@@ -1,8 +1,10 @@
-"""Writes cases.json and unicode.json: what Python 3.11's `re` says, to hold our engine against.
+"""Writes cases.json, substitutions.json and unicode.json: what Python 3.11's `re` says, to hold our engine against.
 
 cases.json has a list of subjects and random patterns from a grammar, valid and broken.  A valid
 one has `found`, a hexadecimal number whose bit i (from the lowest) tells whether re.search finds
 it in subject i; a broken one has the message and, where Python gives it, the position.
+substitutions.json has patterns, replacements and what re.sub makes of subjects, or the error that
+the replacement is.
 unicode.json has, as ranges of code points, what the classes take, and the classes of characters
 that IGNORECASE takes for the same.  The seed is fixed: the same Python writes the same files.
 """
@@ -20,6 +22,8 @@ SEED = 20240607
 CASES = 4000
 SUBJECTS = 64
 LONGEST_PATTERN = 48
+SUBSTITUTIONS = 1500
+SUBSTITUTED = 16  # of the subjects
 
 LITERALS = list("aaabbbc01_/.- ") + ["é", "K", "ſ", "\n", "\\n", "\\.", "\\/", "\\x61", "\\u0062",
                                     "\\U0001F600", "\\141", "\\0", "\\t", "]", "}", "#", "\\ ",
@@ -182,6 +186,56 @@ def make_case(rng, subjects):
         return {"pattern": pattern, **expected}
 
 
+REPLACEMENT_PIECES = ["x", "-", ".", "é", "\\n", "\\\\", "\\.", "\\0", "\\07", "\\101", "\\g<0>", "\\1",
+                      "\\1", "\\2", "\\g<1>", "\\g<2>", "\\g<n1>", "\\g<01>", "\\t", "\\-"]
+ODD_REPLACEMENTS = ["\\", "\\g", "\\g<", "\\g<>", "\\g<1", "\\g<-1>", "\\g<no>", "\\g<a b>", "\\q", "\\9", "\\99",
+                    "\\400", "\\g<99>", "\\8", "\\x41", "\\g<1>\\g", "\\g<é>", "\\377"]
+RENAMES = [(r"layers\.(\d+)\.", r"h.\1."), (r"\.kernel$", ".weight"), (r"^", "model."), (r"$", ".x"),
+           (r"(?P<a>\w+)\.(?P<b>\w+)", r"\g<b>.\g<a>"), (r"x*", "-"), (r"\b", "|"), (r"(a)|b", r"[\1]"),
+           (r"(?<=\.)\d+", r"<\g<0>>"), (r"", "-"), (r"a|", "-"), (r"(?:)|a", "-"), (r"\d*", "#"),
+           (r"(\d+)$", r"\1\1"), (r"q_proj|k_proj", "proj"), (r"(.)(.)", r"\2\1"), (r"\.", "/")]
+RENAMED = ["layers.0.attn.q_proj.kernel", "layers.11.mlp.kernel", "axbc", "", "ab", "a.b.c", "xx", "bab",
+           "h.10", "kernel", "é.kernel", "a..b"]
+
+
+def random_replacement(rng):
+    if rng.random() < 0.15:
+        return rng.choice(ODD_REPLACEMENTS)
+    return "".join(rng.choice(REPLACEMENT_PIECES) for _ in range(rng.choice([0, 1, 1, 2, 3])))
+
+
+def substitution(pattern, replacement, subjects):
+    """What re.sub says; None where the pattern is broken, or Python is."""
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, ValueError):
+        return None
+    case = {"pattern": pattern, "replacement": replacement}
+    try:
+        return {**case, "results": [compiled.sub(replacement, subject) for subject in subjects]}
+    except re.error as error:
+        return {**case, "error": error.msg, "position": error.pos}
+    except IndexError as error:
+        return {**case, "error": str(error), "position": None}
+    except SystemError:
+        return None
+
+
+def substitutions(rng, subjects):
+    """Renames as people write them, then random ones that change something."""
+    cases = [{**substitution(pattern, replacement, RENAMED), "renames": True}
+             for pattern, replacement in RENAMES]
+    while len(cases) < SUBSTITUTIONS:
+        pattern = PatternMaker(rng).pattern()
+        if len(pattern) > LONGEST_PATTERN or pattern.endswith("\\"):
+            continue
+        case = substitution(pattern, random_replacement(rng), subjects)
+        if case is None or ("results" in case and case["results"] == subjects):
+            continue
+        cases.append(case)
+    return cases
+
+
 def ranges_of(accepts):
     ranges = []
     for c in range(0x110000):
@@ -215,6 +269,11 @@ def main():
     lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
     text = '{"subjects": %s,\n"cases": [\n%s\n]}\n' % (json.dumps(subjects), lines)
     (FOLDER / "cases.json").write_text(text, encoding="utf-8")
+    cases = substitutions(rng, subjects[:SUBSTITUTED])
+    lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
+    text = '{"subjects": %s,\n"renamed": %s,\n"cases": [\n%s\n]}\n' % (
+        json.dumps(subjects[:SUBSTITUTED]), json.dumps(RENAMED), lines)
+    (FOLDER / "substitutions.json").write_text(text, encoding="utf-8")
     facts = unicode_facts()
     lines = ",\n".join("%s: %s" % (json.dumps(name), json.dumps(value, separators=(",", ":")))
                        for name, value in facts.items())

@@ -1,0 +1,88 @@
+#include "tessera/convert/source.h"
+
+#include <utility>
+
+#include "tessera/commit/view.h"
+#include "tessera/core/status.h"
+#include "tessera/core/text.h"
+#include "tessera/ledger/index_file.h"
+#include "tessera/ledger/metadata_file.h"
+
+namespace tessera::convert {
+namespace {
+
+// What is longer is not what eformer writes.
+constexpr uint64_t kMostMetadataBytes = uint64_t{256} << 20;
+
+// The prefixes that an index has lists for, "" for the list without one.
+absl::StatusOr<std::vector<std::string>> PrefixesOf(const checkpoint::Checkpoint& checkpoint,
+                                                    const std::stop_token& stop) {
+  TESSERA_ASSIGN_OR_RETURN(const commit::View view, commit::OpenView(checkpoint.store(), stop));
+  if (!view.index_text.has_value()) {
+    return Aborted(checkpoint.store().Describe(ledger::kIndexName),
+                   ": it went away while the source was opened");
+  }
+  TESSERA_ASSIGN_OR_RETURN(const ledger::TensorstoreIndex index,
+                           ledger::DecodeIndexFile(*view.index_text));
+  std::vector<std::string> prefixes;
+  if (index.prefixes.has_value()) {
+    for (const auto& [prefix, records] : *index.prefixes) prefixes.push_back(prefix);
+  }
+  if (index.arrays.has_value() || prefixes.empty()) prefixes.emplace_back();
+  return prefixes;
+}
+
+absl::StatusOr<std::optional<std::string>> ReadMetadata(const checkpoint::Checkpoint& checkpoint,
+                                                        const std::stop_token& stop) {
+  TESSERA_ASSIGN_OR_RETURN(
+      const store::ReadResult read,
+      checkpoint.store().Read(ledger::kCheckpointMetadataName,
+                              store::ByteRange::AtMost(kMostMetadataBytes), stop));
+  if (!read.value.has_value()) return std::nullopt;
+  return std::string(read.value->text());
+}
+
+}  // namespace
+
+std::vector<SourceArray> ConvertSource::Arrays() const {
+  std::vector<SourceArray> arrays;
+  for (const SourceList& list : lists) {
+    for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
+      arrays.push_back({&list, &array});
+    }
+  }
+  return arrays;
+}
+
+absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
+                                         const std::optional<std::string>& prefix, IoContext& io,
+                                         std::stop_token stop) {
+  checkpoint::OpenOptions options{.prefix = prefix.value_or(""),
+                                  .all_prefixes = !prefix.has_value()};
+  TESSERA_ASSIGN_OR_RETURN(checkpoint::Checkpoint first,
+                           checkpoint::Checkpoint::OpenAt(location, io, options, stop));
+  ConvertSource source;
+  if (!first.has_index()) {
+    source.lists.push_back({first.prefix(), std::move(first)});
+    return source;
+  }
+  TESSERA_ASSIGN_OR_RETURN(source.checkpoint_metadata, ReadMetadata(first, stop));
+  if (prefix.has_value()) {
+    source.lists.push_back({first.prefix(), std::move(first)});
+    return source;
+  }
+  TESSERA_ASSIGN_OR_RETURN(const std::vector<std::string> prefixes, PrefixesOf(first, stop));
+  for (const std::string& each : prefixes) {
+    options = {.prefix = each};
+    TESSERA_ASSIGN_OR_RETURN(checkpoint::Checkpoint list,
+                             checkpoint::Checkpoint::OpenAt(location, io, options, stop));
+    if (list.state_id() != first.state_id()) {
+      return Aborted(Quoted(location), ": a save replaced it while it was opened");
+    }
+    source.lists.push_back({each, std::move(list)});
+  }
+  source.shows_prefixes = prefixes.size() > 1;
+  return source;
+}
+
+}  // namespace tessera::convert
