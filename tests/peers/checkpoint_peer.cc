@@ -4,11 +4,15 @@
 //
 // A job is an object with "do" and "dir"; its result is an object, with "error": {code, message}
 // where it failed.
-//   save       "tree", "prefix", "mesh", "codec", "chunk_bytes", "structure" (write eformer's file)
+//   save       "tree", "prefix", "mesh", "codec", "chunk_bytes", "structure" (write eformer's
+//   file),
+//              "safetensors": {"stem", "shard_bytes", "metadata"} for files of that format
 //   load       "out" (a folder for data), "prefix", "all_prefixes", "mesh", "rules", "shardings",
 //              "auto_correct", "cast"; gives "tree", "integrity", "indexed"
 //   structure  "prefix"; gives the "tree" of eformer's structure file
 //   steps      gives the "steps" of a run and its "latest"
+//   judge      "files"; gives for each safetensors file null, or why it cannot be opened ("errors")
+//   convert    "to" (a place), "format", "shard_bytes", "transpose"; from "dir"
 //   verify, seal
 // A mesh is a list of [axis, size].  A tree is null, {"list": [..]}, {"tuple": [..]},
 // {"dict": [[key, tree], ..]}, {"scalar": value}, {"complex": [re, im]}, {"record": number} or
@@ -28,11 +32,13 @@
 #include "tessera/checkpoint/plan_save.h"
 #include "tessera/checkpoint/save_tree.h"
 #include "tessera/checkpoint/verify.h"
+#include "tessera/convert/convert.h"
 #include "tessera/core/json.h"
 #include "tessera/core/status.h"
 #include "tessera/device/host_platform.h"
 #include "tessera/ledger/structure_file.h"
 #include "tessera/mesh/rules.h"
+#include "tessera/safetensors/file_set.h"
 #include "tessera/steps/catalogue.h"
 #include "tessera/store/file_store.h"
 #include "tessera/tree/map.h"
@@ -196,6 +202,14 @@ absl::StatusOr<commit::SideFile> StructureFile(const ValueTree& tree,
   return commit::SideFile{ledger::StructureFileName(options.prefix), Bytes::CopyOf(text)};
 }
 
+checkpoint::SafetensorsFormat TensorsOf(const Json& json) {
+  checkpoint::SafetensorsFormat format{.stem = json.value("stem", "model")};
+  if (json.contains("shard_bytes")) format.shard_bytes = json.at("shard_bytes").get<int64_t>();
+  const Json metadata = json.value("metadata", Json::object());
+  for (const auto& [name, text] : metadata.items()) format.metadata.emplace_back(name, text);
+  return format;
+}
+
 absl::StatusOr<Json> RunSave(const Json& job, Tools& tools) {
   TESSERA_ASSIGN_OR_RETURN(auto mesh, MeshOf(job));
   TESSERA_ASSIGN_OR_RETURN(const ValueTree tree,
@@ -204,6 +218,10 @@ absl::StatusOr<Json> RunSave(const Json& job, Tools& tools) {
   options.plan.prefix = job.value("prefix", "");
   options.plan.chunk_bytes = job.value("chunk_bytes", options.plan.chunk_bytes);
   options.plan.codec = CodecOf(job.value("codec", "jax"));
+  if (job.contains("safetensors")) {
+    options.plan.format = TensorsOf(job.at("safetensors"));
+    options.plan.codec = checkpoint::AutoCodec{};
+  }
   if (job.value("structure", false)) {
     TESSERA_ASSIGN_OR_RETURN(commit::SideFile file, StructureFile(tree, options.plan));
     options.side_files.push_back(std::move(file));
@@ -308,6 +326,31 @@ absl::StatusOr<Json> RunStructure(const Json& job) {
               {"without_treedef", rebuilt.without_treedef.value_or("")}};
 }
 
+absl::StatusOr<Json> RunJudge(const Json& job, Tools& tools) {
+  TESSERA_ASSIGN_OR_RETURN(const auto store, store::OpenFileStore(job.at("dir")));
+  Json errors = Json::array();
+  for (const Json& file : job.at("files")) {
+    const auto set = safetensors::FileSet::Open(*store, file.get<std::string>(), tools.io);
+    errors.push_back(set.ok() ? Json() : Json(std::string(set.status().message())));
+  }
+  return Json{{"errors", std::move(errors)}};
+}
+
+absl::StatusOr<Json> RunConvert(const Json& job, Tools& tools) {
+  convert::ConvertRequest request;
+  TESSERA_ASSIGN_OR_RETURN(request.target.format,
+                           convert::ParseTargetFormat(job.at("format").get<std::string>()));
+  if (job.contains("shard_bytes"))
+    request.target.shard_bytes = job.at("shard_bytes").get<int64_t>();
+  if (job.contains("prefix")) request.target.prefix = job.at("prefix").get<std::string>();
+  if (job.contains("transpose")) request.transposes.push_back({.pattern = job.at("transpose")});
+  TESSERA_ASSIGN_OR_RETURN(
+      const convert::ConvertReport report,
+      convert::Convert(job.at("dir").get<std::string>(), job.at("to").get<std::string>(), request,
+                       {.io = tools.io}));
+  return Json{{"arrays", report.arrays}, {"nbytes", report.nbytes}};
+}
+
 absl::StatusOr<Json> RunSteps(store::KvStore& store) {
   TESSERA_ASSIGN_OR_RETURN(const steps::Catalogue catalogue, steps::ReadCatalogue(store, ""));
   Json found = Json::array();
@@ -322,6 +365,8 @@ absl::StatusOr<Json> Run(const Json& job, Tools& tools) {
   if (what == "save") return RunSave(job, tools);
   if (what == "load") return RunLoad(job, tools);
   if (what == "structure") return RunStructure(job);
+  if (what == "judge") return RunJudge(job, tools);
+  if (what == "convert") return RunConvert(job, tools);
   TESSERA_ASSIGN_OR_RETURN(const auto store, store::OpenFileStore(job.at("dir")));
   if (what == "steps") return RunSteps(*store);
   if (what == "verify") {
