@@ -60,13 +60,13 @@ Dims BlockShape(DimsView shape, DType dtype, uint64_t most) {
 }
 
 ByteSpan SpanOf(const Box& box, DimsView shape, DType dtype) {
+  if (box.empty()) return {};
   int64_t first = 0;
   int64_t count = 1;
   for (int d = 0; d < box.rank(); ++d) {
     first = first * shape[d] + box.begin(d);
     count *= box.shape()[d];
   }
-  if (box.empty()) return {};
   const int64_t bits = InfoOf(dtype).bits;
   return {static_cast<uint64_t>(first * bits) / 8,
           static_cast<uint64_t>((first + count) * bits + 7) / 8};

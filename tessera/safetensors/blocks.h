@@ -30,8 +30,8 @@ struct ByteSpan {
   friend bool operator==(const ByteSpan&, const ByteSpan&) = default;
 };
 
-// Where a contiguous box lies.  REQUIRES: `box` is one block, or several that follow one another in
-// C order without a gap.
+// Where a contiguous box lies; an empty one has no bytes and begins at 0.  REQUIRES: `box` is one
+// block, or several that follow one another in C order without a gap.
 ByteSpan SpanOf(const Box& box, DimsView shape, DType dtype);
 
 // Whether all elements of `box` follow one another in C order.

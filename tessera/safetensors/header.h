@@ -58,12 +58,13 @@ absl::StatusOr<Header> DecodeHeader(std::string_view text, uint64_t data_size);
 
 // What decides, after reading and before writing, whether a header is good: tensors begin at 0,
 // touch one another, have the bytes that their shapes say, names are unique and UTF-8, dtypes have
-// a code.  Returns the end of the last one.
+// a code.  Returns the end of the last one.  InvalidArgument naming the tensor; Unimplemented for a
+// dtype without a code.
 absl::StatusOr<uint64_t> Validate(const Header& header);
 
 // The length and the text, filled up with spaces so that the data begins at a multiple of
 // `alignment`: byte for byte what the reference writes for 8.  `__metadata__` comes first, in the
-// order given.  Errors of Validate; InvalidArgument above kMaxHeaderBytes.
+// order given.  Errors of Validate; InvalidArgument above kMaxHeaderBytes, also of the alignment.
 absl::StatusOr<std::string> EncodeHeader(const Header& header, uint64_t alignment = 8);
 
 // The members of one tensor, as the header has them: `{"dtype":..,"shape":..,"data_offsets":..}`.

@@ -13,7 +13,7 @@ namespace tessera::safetensors {
 inline constexpr std::string_view kMetadataMember = "__metadata__";
 
 // Tensors in the order of the text.  InvalidArgument with tensor, member and byte for text that is
-// no JSON, or not of that form.  REQUIRES: `text` is UTF-8.
+// no JSON, or not of that form.  Whether it is UTF-8 is not looked at.
 absl::StatusOr<Header> ParseHeader(std::string_view text);
 
 }  // namespace tessera::safetensors
