@@ -104,6 +104,22 @@ TEST(CommitRecordTest, ComesBackAsItWas) {
   EXPECT_THAT(DecodeCommitRecord(locked), IsOkAndHolds(lock));
 }
 
+TEST(CommitRecordTest, TheFilesOfASetComeBackAsTheyWere) {
+  CommitRecord record = SampleCommit();
+  record.save->index.reset();
+  record.save->is_files = true;
+  record.save->side_files = {".tessera/seals/x.json"};
+  record.save->obsolete_keys = {"x.safetensors", ".tessera/seals/y.json"};
+  for (const std::vector<std::string>& last : {std::vector<std::string>{}, {"x.index.json"}}) {
+    record.save->last_files = last;
+    TESSERA_ASSERT_OK_AND_ASSIGN(const std::string text, EncodeCommitRecord(record));
+    EXPECT_THAT(DecodeCommitRecord(text), IsOkAndHolds(record));
+  }
+  TESSERA_ASSERT_OK_AND_ASSIGN(const std::string text, EncodeCommitRecord(record));
+  EXPECT_THAT(DecodeCommitRecord(Exchanged(text, "\"x.index.json\"", "\"../x\"")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("last_files: key '../x'")));
+}
+
 TEST(CommitRecordTest, EveryCutIsFound) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const std::string text, EncodeCommitRecord(SampleCommit()));
   for (size_t i = 0; i < text.size(); ++i) {

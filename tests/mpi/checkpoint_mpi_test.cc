@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "tessera/checkpoint/load.h"
+#include "tessera/checkpoint/load_tree.h"
 #include "tessera/checkpoint/save_tree.h"
 #include "tessera/checkpoint/verify.h"
 #include "tessera/comm/testing/mpi_main.h"
@@ -95,6 +95,31 @@ class CheckpointMpiTest : public ::testing::Test {
     return HashesOf(loaded.tree, *platform_, *comm_);
   }
 
+  // The whole tree, as safetensors, then loaded by each rank and held against what was saved.
+  void ExpectTensorsComeBack(int generation, const checkpoint::SafetensorsFormat& format) {
+    TESSERA_ASSERT_OK_AND_ASSIGN(const auto tree, TreeOn(MeshOver(2, 2), *platform_, generation));
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Hashes expected, HashesOf(tree, *platform_, *comm_));
+    ASSERT_THAT(checkpoint::Save(tree).To(path_).AsSafetensors(format).Run(
+                    {.io = &io_, .platform = platform_.get(), .comm = comm_.get()}),
+                IsOk());
+    for (const auto& [x, y] : {std::pair(4, 1), std::pair(1, 4), std::pair(2, 2)}) {
+      checkpoint::LoadSettings settings;
+      settings.request = {
+          .mesh = MeshOver(x, y), .rules = {{{".*", {"x", "y"}}}}, .auto_correct = true};
+      settings.options.share_reads = x == 4;
+      settings.lent = {&io_, platform_.get(), comm_.get()};
+      TESSERA_ASSERT_OK_AND_ASSIGN(const auto loaded, checkpoint::LoadFrom(path_, settings));
+      EXPECT_THAT(HashesOf(loaded.tree, *platform_, *comm_), IsOkAndHolds(expected));
+    }
+    TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, checkpoint::OpenForSave(path_));
+    TESSERA_ASSERT_OK_AND_ASSIGN(const auto verified, checkpoint::VerifyCheckpoint(*store, io_));
+    EXPECT_THAT(verified.problems, ::testing::IsEmpty());
+    EXPECT_EQ(verified.arrays, 4);
+    EXPECT_EQ(verified.unsealed_arrays, 0);
+    // All have looked before the next save replaces it.
+    ASSERT_THAT(comm_->Barrier(), IsOk());
+  }
+
   absl::Status CountReads(const std::string& mine) {
     TESSERA_ASSIGN_OR_RETURN(const auto lists, comm_->AllGather(Bytes::CopyOf(mine)));
     reads_.clear();
@@ -147,6 +172,18 @@ TEST_F(CheckpointMpiTest, EveryRankWritesItsShare) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const int64_t all,
                                comm_->AllReduce(report.rank_bytes, comm::ReduceOp::kSum));
   EXPECT_EQ(all, report.nbytes);
+}
+
+TEST_F(CheckpointMpiTest, RanksWriteTheirPartsOfOneSafetensorsFile) {
+  ExpectTensorsComeBack(1, {});
+  ExpectTensorsComeBack(2, {});
+}
+
+TEST_F(CheckpointMpiTest, RanksWriteTheirPartsOfShards) {
+  ExpectTensorsComeBack(1, {.shard_bytes = 1000});
+  ExpectTensorsComeBack(2, {.shard_bytes = 4000});
+  ExpectTensorsComeBack(3, {});
+  ExpectTensorsComeBack(4, {.shard_bytes = 1000});
 }
 
 }  // namespace
