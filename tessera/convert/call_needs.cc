@@ -1,5 +1,7 @@
 #include "tessera/convert/call_needs.h"
 
+#include <algorithm>
+
 #include "tessera/core/status.h"
 #include "tessera/zarr/chunk_codec.h"
 #include "tessera/zarr/memory_need.h"
@@ -18,17 +20,11 @@ absl::StatusOr<int64_t> ToReadZarr(const zarr::Metadata& metadata, int64_t budge
   return need;
 }
 
-// A block as it is stored, and its elements where they are packed there.
-absl::StatusOr<int64_t> ToReadTensor(const checkpoint::CheckpointArray& array) {
-  TESSERA_ASSIGN_OR_RETURN(const int64_t block, NumBytes(array.dtype(), array.chunk_shape()));
-  return InfoOf(array.dtype()).bits < 8 ? zarr::SaturatingSum({block, block}) : block;
-}
-
 }  // namespace
 
 absl::StatusOr<int64_t> CallNeeds::ToRead(const checkpoint::CheckpointArray& array) {
   const zarr::Metadata* metadata = array.zarr();
-  if (metadata == nullptr) return ToReadTensor(array);
+  if (metadata == nullptr) return ForTensor(array.dtype(), array.chunk_shape());
   const auto known = known_.find(metadata);
   if (known != known_.end()) return known->second;
   TESSERA_ASSIGN_OR_RETURN(const int64_t need, ToReadZarr(*metadata, budget_bytes_));
@@ -36,11 +32,18 @@ absl::StatusOr<int64_t> CallNeeds::ToRead(const checkpoint::CheckpointArray& arr
   return need;
 }
 
-absl::StatusOr<int64_t> CallNeeds::ToWrite(const zarr::Metadata& metadata) {
+absl::StatusOr<int64_t> CallNeeds::ForZarr(const zarr::Metadata& metadata) {
   TESSERA_ASSIGN_OR_RETURN(
       const zarr::ChunkCodec codec,
       zarr::ChunkCodec::Make({metadata.chunk_shape, metadata.dtype}, metadata.codecs));
-  return zarr::MostWriteNeed(codec, true, metadata.dtype);
+  return std::max(zarr::MostWriteNeed(codec, true, metadata.dtype),
+                  zarr::MostReadNeed(codec, {.streams = true, .verify = true}));
+}
+
+// A block as it is stored, and its elements where they are packed there.
+absl::StatusOr<int64_t> CallNeeds::ForTensor(DType dtype, DimsView block_shape) {
+  TESSERA_ASSIGN_OR_RETURN(const int64_t block, NumBytes(dtype, block_shape));
+  return InfoOf(dtype).bits < 8 ? zarr::SaturatingSum({block, block}) : block;
 }
 
 }  // namespace tessera::convert

@@ -20,7 +20,9 @@ class CallNeeds {
   explicit CallNeeds(int64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
   absl::StatusOr<int64_t> ToRead(const checkpoint::CheckpointArray& array);
-  absl::StatusOr<int64_t> ToWrite(const zarr::Metadata& metadata);
+  // To write an array, and to read it back.
+  absl::StatusOr<int64_t> ForZarr(const zarr::Metadata& metadata);
+  absl::StatusOr<int64_t> ForTensor(DType dtype, DimsView block_shape);
 
  private:
   const int64_t budget_bytes_;

@@ -414,7 +414,8 @@ TEST_P(PairsTest, KeepEveryDTypeThatBothHave) {
       continue;
     }
     arrays.Add({Concat("all/", info.name), {{33, 16}, info.dtype}, {10, 16}});
-    arrays.Add({Concat("some.", info.name), {{}, info.dtype}, {}});
+    // A file has whole bytes only.
+    if (info.bits >= 8) arrays.Add({Concat("some.", info.name), {{}, info.dtype}, {}});
   }
   ASSERT_THAT(Run(arrays.path(), Path("from"), RequestOf(from)), IsOk());
   ASSERT_THAT(Run(Path("from"), Path("to"), RequestOf(to)), IsOk());

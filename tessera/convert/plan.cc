@@ -141,7 +141,19 @@ class Planner {
                            unconvertible.text());
   }
 
+  // Elements under a byte are packed, and a file has whole bytes only.
+  absl::Status CheckPacked() const {
+    Problems problems;
+    for (const ConvertArray& array : plan_.arrays) {
+      const auto bytes = safetensors::StoredBytes(array.target.dtype, array.target.shape);
+      if (!bytes.ok()) problems.Add(array.source_key, std::string(bytes.status().message()));
+    }
+    if (problems.none()) return absl::OkStatus();
+    return InvalidArgument("arrays that no safetensors file can hold: ", problems.text());
+  }
+
   absl::Status PlaceTensors() {
+    TESSERA_RETURN_IF_ERROR(CheckPacked());
     const Target& target = request_.target;
     std::vector<safetensors::NewTensor> tensors;
     for (const ConvertArray& array : plan_.arrays) tensors.push_back({array.new_key, array.target});
@@ -192,10 +204,11 @@ class Planner {
     const ConvertArray* largest = &plan_.arrays.front();
     for (const ConvertArray& array : plan_.arrays) {
       TESSERA_ASSIGN_OR_RETURN(int64_t need, needs.ToRead(SourceOf(array)));
-      if (plan_.format != TargetFormat::kSafetensors) {
-        TESSERA_ASSIGN_OR_RETURN(const int64_t write, needs.ToWrite(array.place.metadata));
-        need = std::max(need, write);
-      }
+      TESSERA_ASSIGN_OR_RETURN(const int64_t of_target,
+                               plan_.set.has_value()
+                                   ? needs.ForTensor(array.target.dtype, array.target_cell)
+                                   : needs.ForZarr(array.place.metadata));
+      need = std::max(need, of_target);
       if (need > most) largest = &array;
       most = std::max(most, need);
     }

@@ -165,6 +165,27 @@ TEST_F(PlanConvertTest, ListsEveryArrayWhoseDTypeTheFormatLacks) {
                              HasSubstr("b: int4"), Not(HasSubstr("c: int8")))));
 }
 
+TEST_F(PlanConvertTest, ListsEveryArrayThatIsNoWholeBytesInAFile) {
+  ZarrFolder source(Path("packed"));
+  source.Add({"a", {{3}, DType::kFloat4E2m1fn}, {3}})
+      .Add({"b", {{}, DType::kFloat4E2m1fn}, {}})
+      .Add({"c", {{4}, DType::kFloat4E2m1fn}, {4}});
+  EXPECT_THAT(Plan(source.path(), To(TargetFormat::kSafetensors)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("a: "), HasSubstr("b: "), Not(HasSubstr("c: ")))));
+}
+
+TEST_F(PlanConvertTest, RefusesAPartOfAKeyThatIsNoNameOfAFolder) {
+  ConvertRequest request = To(TargetFormat::kZarr2);
+  request.renames = {{"layers\\.0", "a/b"}};
+  EXPECT_THAT(Plan(Layers(), request),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("layers.0.kernel: 'a/b' cannot be the name of a folder")));
+  request.target.format = TargetFormat::kTensorstore;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ConvertPlan plan, Plan(Layers(), request));
+  EXPECT_EQ(plan.arrays[0].place.record.path, "a%2Fb/kernel");
+}
+
 TEST_F(PlanConvertTest, NamesTheOptionOfAWrongPattern) {
   ConvertRequest request = To(TargetFormat::kZarr2);
   request.match = "(";

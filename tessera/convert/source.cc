@@ -62,7 +62,7 @@ absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
   TESSERA_ASSIGN_OR_RETURN(checkpoint::Checkpoint first,
                            checkpoint::Checkpoint::OpenAt(location, io, options, stop));
   ConvertSource source;
-  if (!first.has_index()) {
+  if (first.format() != checkpoint::Format::kTensorstore) {
     source.lists.push_back({first.prefix(), std::move(first)});
     return source;
   }

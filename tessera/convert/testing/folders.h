@@ -46,7 +46,7 @@ class ZarrFolder {
   explicit ZarrFolder(std::string path, zarr::Format format = zarr::Format::kV3)
       : path_(std::move(path)), format_(format) {
     std::filesystem::remove_all(path_);
-    store_ = *store::OpenFileStore(path_);
+    store_ = *store::OpenFileStore(path_, {.durability = store::Durability::kKernel});
   }
 
   const std::string& path() const { return path_; }
