@@ -172,6 +172,8 @@ class SafetensorsPeersTest(PeersTest):
             for name in files:
                 part = {key: flat[key] for key in flat if weight_map[key] == name}
                 (folder / name).write_bytes(serialized(part, {"format": "pt"}))
+            # Without the index the complete series is a set as well.
+            self.check_we_load(trees, folder, tree_of(flat))
             index = {"metadata": {"total_size": sum(leaf.nbytes for leaf in flat.values())},
                      "weight_map": weight_map}
             (folder / "model.safetensors.index.json").write_text(
@@ -181,9 +183,6 @@ class SafetensorsPeersTest(PeersTest):
                              ["model.safetensors.index.json"])
             result = self.check_we_load(trees, folder, tree_of(flat))
             self.assertEqual(result["integrity"], "seal")
-            # Without the index the complete series is a set as well.
-            (folder / "model.safetensors.index.json").unlink()
-            self.check_we_load(trees, folder, tree_of(flat))
 
     def test_eformer_reads_what_we_write(self):
         for seed in range(260, 264):
@@ -208,7 +207,7 @@ class SafetensorsPeersTest(PeersTest):
             damage(data, chance)
             path = folder / f"{number}.safetensors"
             path.write_bytes(data)
-            files.append(str(path))
+            files.append(path.name)
             verdicts.append(judgement(bytes(data)))
         ours = self.peer.run(do="judge", dir=folder, files=files)["errors"]
         differing = [(path, theirs, mine) for path, theirs, mine in zip(files, verdicts, ours)
@@ -234,7 +233,8 @@ class SafetensorsPeersTest(PeersTest):
             self.peer.run(do="convert", dir=places["zarr3"], to=str(places["shards"]),
                           format="safetensors", shard_bytes=1000)
             found, _ = read_by_index(places["shards"])
-            self.assert_flat(found, {f"model.{key}": leaf for key, leaf in flat.items()}, seed)
+            # One prefix alone is not part of the keys.
+            self.assert_flat(found, flat, seed)
             back = self.peer.folder().with_suffix(".safetensors")
             self.peer.run(do="convert", dir=original, to=str(back), format="safetensors")
             self.assertEqual(back.read_bytes(), original.read_bytes())
