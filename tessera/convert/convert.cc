@@ -178,7 +178,8 @@ class Conversion {
       ProgressCounter counter(plan_, units, ConvertProgress::Phase::kCopy, progress_);
       TESSERA_RETURN_IF_ERROR(CopyUnits({plan_, readers, *writer_, *journal_, chunks_, io_}, units,
                                         counter.Listener(), stop_));
-      return data_->Flush(stop_);
+      // What rank 0 has written is flushed with what it still has to write.
+      return team_.rank() == 0 ? absl::OkStatus() : data_->Flush(stop_);
     };
     absl::Status status = copy();
     // Data that is gone may have been replaced by a save.
@@ -196,7 +197,7 @@ class Conversion {
     TESSERA_ASSIGN_OR_RETURN(const std::vector<Bytes> lists,
                              team_.AllGather(checkpoint::EncodeStoredChunks(chunks_)));
     return team_.OnFirst([&]() -> absl::Status {
-      if (lone_file_) return absl::OkStatus();
+      if (lone_file_) return data_->Flush(stop_);
       StoredChunks all;
       for (const Bytes& list : lists) {
         TESSERA_ASSIGN_OR_RETURN(const StoredChunks more,

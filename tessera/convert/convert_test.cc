@@ -325,6 +325,25 @@ TEST_F(ConvertTest, GoesOnWhereItWasStopped) {
   EXPECT_THAT(Names(), ElementsAre("safetensors", "source", "tensorstore"));
 }
 
+TEST_F(ConvertTest, GoesOnAfterEverythingWasCopied) {
+  ZarrFolder source(Path("source"));
+  source.Add({"a", {{8, 8}, DType::kFloat32}, {8, 8}}).Add({"b", {{8}, DType::kInt8}, {8}});
+  for (const TargetFormat format :
+       {TargetFormat::kTensorstore, TargetFormat::kSafetensors, TargetFormat::kZarr3}) {
+    const std::string made = Path(TargetFormatName(format));
+    std::stop_source stop;
+    const ConvertListener listener = [&](const ConvertProgress& progress) {
+      if (progress.phase == ConvertProgress::Phase::kVerify) stop.request_stop();
+    };
+    EXPECT_THAT(Convert(source.path(), made, To(format), {.io = io_}, listener, stop.get_token()),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+    TESSERA_ASSERT_OK_AND_ASSIGN(const ConvertReport report, Run(source.path(), made, To(format)));
+    EXPECT_EQ(report.resumed_arrays, 2);
+    EXPECT_EQ(ContentOf(made, io_), ContentOf(source.path(), io_));
+    EXPECT_THAT(Problems(made), IsEmpty());
+  }
+}
+
 TEST_F(ConvertTest, BeginsAnewForAnotherRequest) {
   ZarrFolder source(Path("source"));
   for (int i = 0; i < 6; ++i) {

@@ -7,6 +7,7 @@
 #include "tessera/checkpoint/save_commit.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/commit/owner.h"
+#include "tessera/commit/transaction.h"
 #include "tessera/core/chunk_grid.h"
 #include "tessera/core/hash128.h"
 #include "tessera/core/pieces.h"
@@ -224,6 +225,8 @@ absl::StatusOr<StoredChunks> CompleteChunks(const ConvertPlan& plan, StoredChunk
 absl::Status FinishCheckpoint(const ConvertPlan& plan, const ConvertSource& source,
                               const StoredChunks& chunks, store::KvStore& store,
                               std::stop_token stop) {
+  // Of a conversion that was interrupted after this.
+  TESSERA_RETURN_IF_ERROR(store.DeletePrefix(commit::kOwnFolder, stop));
   Finisher finisher(plan, source, chunks, store, std::move(stop));
   switch (plan.format) {
     case TargetFormat::kTensorstore:

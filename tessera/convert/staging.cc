@@ -146,6 +146,8 @@ absl::Status Staging::Empty(std::stop_token stop) {
 }
 
 absl::Status Staging::Remove() {
+  // Who comes after a crash in here must not go on with half of it.
+  TESSERA_RETURN_IF_ERROR(WriteRecord(State::kBegun, {}));
   store_.reset();
   // The record last: without it nobody knows whose the rest is.
   TESSERA_RETURN_IF_ERROR(RemoveAll(DataFolder(path_)));

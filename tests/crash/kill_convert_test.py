@@ -41,6 +41,7 @@ class Converter:
         self.sources = [os.path.join(folder, "old"), os.path.join(folder, "new")]
         for seed, source in enumerate(self.sources):
             run(program, "make", source, str(seed))
+        self.old, self.new = (run(program, "digest", source) for source in self.sources)
         self.seconds = {}
 
     def convert(self, source, made, form):
@@ -59,28 +60,28 @@ class Converter:
             subprocess.run(["rm", "-rf", made], check=True)
         kills = 0
         while True:
-            ended, resumed = self.kill_once(made, form)
-            found = run(self.program, "which", made, *self.sources)
-            allowed = {"1", "0" if overwrite else "none"}
-            if found not in allowed or (ended and found != "1"):
-                raise Failure(f"{form}: found {found} of {allowed}, ended: {ended}")
+            ended, resumed = self.kill_once(made, form, patience=1 + kills / 4)
+            found = run(self.program, "digest", made)
+            if found not in (self.new, self.old if overwrite else "none") or (
+                    ended and found != self.new):
+                raise Failure(f"{form}: found {found}, new is {self.new}, ended: {ended}")
             if ended:
                 self.tally["went on" if resumed else "began anew"] += 1
                 break
-            self.tally["killed, " + ("new" if found == "1" else "old") + " seen"] += 1
+            self.tally["killed, " + ("new" if found == self.new else "old") + " seen"] += 1
             kills += 1
         if os.listdir(work) != [os.path.basename(made)]:
             raise Failure(f"left over: {os.listdir(work)}")
         subprocess.run(["rm", "-rf", work], check=True)
         return kills
 
-    def kill_once(self, made, form):
+    def kill_once(self, made, form, patience):
         """Whether the program ended before it was killed, and went on with what was there."""
         process = subprocess.Popen(self.convert(self.sources[1], made, form),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             out, err = process.communicate(
-                timeout=self.generator.uniform(0, 1.2 * self.seconds[form]))
+                timeout=self.generator.uniform(0, patience * self.seconds[form]))
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
