@@ -3,13 +3,18 @@
 #include <cctype>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/store/file_store.h"
+#include "tessera/store/wrappers.h"
 
 namespace tessera::checkpoint {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 // What stands before "://", where that is a scheme.
@@ -83,8 +88,44 @@ absl::StatusOr<std::string> FolderOf(std::string_view location) {
   return path;
 }
 
+namespace {
+
+// A folder as part of a larger one, whose links may lead about in all of it.
+struct PartOfFolder {
+  std::unique_ptr<store::KvStore> whole;
+  std::unique_ptr<store::KvStore> part;
+};
+
+// The model's part of the cache, when `folder` is, or lies in, one of its snapshots.
+std::optional<fs::path> CacheAround(const fs::path& folder) {
+  for (fs::path at = folder; at.has_relative_path(); at = at.parent_path()) {
+    const fs::path model = at.parent_path().parent_path();
+    std::error_code error;
+    if (at.parent_path().filename() == "snapshots" && fs::is_directory(model / "blobs", error)) {
+      return model;
+    }
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::shared_ptr<store::KvStore>> OpenFolder(const std::string& folder) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(folder, error).lexically_normal();
+  const fs::path path = absolute.has_filename() ? absolute : absolute.parent_path();
+  const auto model = error ? std::nullopt : CacheAround(path);
+  if (!model.has_value() || !fs::is_directory(path, error)) {
+    return store::OpenFileStore(folder, {.create_root = false});
+  }
+  const auto both = std::make_shared<PartOfFolder>();
+  TESSERA_ASSIGN_OR_RETURN(both->whole, store::OpenFileStore(*model, {.create_root = false}));
+  TESSERA_ASSIGN_OR_RETURN(
+      both->part, store::MakePrefixStore(*both->whole, path.lexically_relative(*model).string()));
+  return std::shared_ptr<store::KvStore>(both, both->part.get());
+}
+
+}  // namespace
+
 absl::StatusOr<Location> OpenLocation(std::string_view location) {
-  namespace fs = std::filesystem;
   TESSERA_ASSIGN_OR_RETURN(std::string folder, FolderOf(location));
   Location opened;
   std::error_code error;
@@ -93,7 +134,7 @@ absl::StatusOr<Location> OpenLocation(std::string_view location) {
     opened.file = path.filename();
     folder = path.has_parent_path() ? path.parent_path().string() : ".";
   }
-  TESSERA_ASSIGN_OR_RETURN(opened.store, store::OpenFileStore(folder, {.create_root = false}));
+  TESSERA_ASSIGN_OR_RETURN(opened.store, OpenFolder(folder));
   return opened;
 }
 

@@ -17,12 +17,13 @@ namespace tessera::checkpoint {
 absl::StatusOr<std::string> FolderOf(std::string_view location);
 
 struct Location {
-  std::unique_ptr<store::KvStore> store;  // the folder, for reading
+  std::shared_ptr<store::KvStore> store;  // the folder, for reading
   std::string file = {};                  // in it; empty: the folder itself is meant
 };
 
 // What is there: a folder, or a file and the folder that it lies in.  NotFound when there is
-// neither.
+// neither.  Links lead about inside of that folder; in the cache of Hugging Face, whose snapshots
+// are links to blobs, inside of the model's part of the cache.
 absl::StatusOr<Location> OpenLocation(std::string_view location);
 
 }  // namespace tessera::checkpoint

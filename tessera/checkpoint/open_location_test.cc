@@ -1,5 +1,8 @@
 #include "tessera/checkpoint/open_location.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +15,7 @@ namespace {
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(FolderOfTest, APathIsTheFolderAndTheIndexLiesInIt) {
@@ -50,6 +54,48 @@ TEST(OpenLocationTest, AFolderThatIsNotThereIsNotMade) {
   EXPECT_THAT(OpenLocation(missing.string()),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
   EXPECT_FALSE(std::filesystem::exists(missing));
+}
+
+// A model in a cache of Hugging Face: snapshots are links to blobs.
+class CacheTest : public ::testing::Test {
+ protected:
+  CacheTest() {
+    std::filesystem::create_directories(snapshot_ / "part");
+    std::filesystem::create_directories(model_ / "blobs");
+    std::ofstream(model_ / "blobs" / "b10b") << "weights";
+    std::ofstream(folder_.path() / "outside") << "secret";
+    std::filesystem::create_symlink("../../blobs/b10b", snapshot_ / "model.safetensors");
+    std::filesystem::create_symlink("../../../blobs/b10b", snapshot_ / "part" / "x.safetensors");
+    std::filesystem::create_symlink("../../../outside", snapshot_ / "out");
+  }
+
+  const store::testing::TemporaryFolder folder_;
+  const std::filesystem::path model_ = folder_.path() / "models--org--name";
+  const std::filesystem::path snapshot_ = model_ / "snapshots" / "0123abcd";
+};
+
+TEST_F(CacheTest, LinksToBlobsAreFollowed) {
+  for (const std::string& path : {snapshot_.string(), snapshot_.string() + "/"}) {
+    TESSERA_ASSERT_OK_AND_ASSIGN(const Location location, OpenLocation(path));
+    EXPECT_EQ(location.file, "");
+    TESSERA_ASSERT_OK_AND_ASSIGN(const auto read, location.store->Read("model.safetensors"));
+    ASSERT_TRUE(read.value.has_value());
+    EXPECT_EQ(read.value->text(), "weights");
+  }
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Location location,
+                               OpenLocation((snapshot_ / "part" / "x.safetensors").string()));
+  EXPECT_EQ(location.file, "x.safetensors");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto listed, location.store->List(""));
+  EXPECT_THAT(listed, ElementsAre(store::ListEntry{"x.safetensors", 7}));
+}
+
+TEST_F(CacheTest, LinksOutOfTheModelAreNot) {
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Location location, OpenLocation(snapshot_.string()));
+  EXPECT_FALSE(location.store->Read("out").ok());
+  // Without blobs it is a folder like any other.
+  std::filesystem::rename(model_ / "blobs", model_ / "others");
+  TESSERA_ASSERT_OK_AND_ASSIGN(const Location plain, OpenLocation(snapshot_.string()));
+  EXPECT_FALSE(plain.store->Read("model.safetensors").ok());
 }
 
 }  // namespace

@@ -150,6 +150,23 @@ TEST(FileStoreTest, LinksThatLeadOutAreRefused) {
   EXPECT_FALSE(fs::exists(outside.path() / "new"));
 }
 
+TEST(FileStoreTest, LinksToFilesInsideAreListed) {
+  const TemporaryFolder folder;
+  const TemporaryFolder outside;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path()));
+  ASSERT_THAT(store->Write("real/a", AsBytes("four")), IsOk());
+  std::ofstream(outside.path() / "secret") << "x";
+  fs::create_symlink("real/a", folder.path() / "alias");
+  fs::create_symlink("real", folder.path() / "folder");
+  fs::create_symlink(outside.path() / "secret", folder.path() / "out");
+  fs::create_symlink("nothing", folder.path() / "dangling");
+  EXPECT_THAT(store->List(""),
+              IsOkAndHolds(ElementsAre(ListEntry{"alias", 4}, ListEntry{"real/a", 4})));
+  // The link goes, not what it leads to.
+  ASSERT_THAT(store->DeletePrefix("alias"), IsOk());
+  EXPECT_THAT(store->List(""), IsOkAndHolds(ElementsAre(ListEntry{"real/a", 4})));
+}
+
 TEST(FileStoreTest, ALinkInsideIsFollowed) {
   const TemporaryFolder folder;
   TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path().string()));

@@ -21,8 +21,9 @@
 namespace tessera::store {
 
 // Calls visit(path below the root, file information) for every regular file below a directory, and
-// names the directories below it where asked to.  Links are not followed, so what is listed lies
-// where its path says.
+// names the directories below it where asked to.  A link to a file inside of the root is visited as
+// that file, since it can be read as one; links to directories are not followed, as they may lead
+// in circles.
 class TreeScan {
  public:
   TreeScan(const FileHandle& root, std::string shown) : root_(root), shown_(std::move(shown)) {}
@@ -60,12 +61,18 @@ class TreeScan {
       std::string below = path.empty() ? std::string(name) : Concat(path, "/", name);
       if (S_ISDIR(info.st_mode)) {
         pending.push_back(std::move(below));
-      } else if (S_ISREG(info.st_mode)) {
+      } else if (S_ISREG(info.st_mode) || (S_ISLNK(info.st_mode) && LeadsToFile(below, info))) {
         TESSERA_RETURN_IF_ERROR(visit(std::move(below), info));
       }
     }
     if (errno != 0) return ErrnoStatus(errno, "list", Concat(shown_, "/", path));
     return absl::OkStatus();
+  }
+
+  // Then `info` is that of the file.
+  bool LeadsToFile(const std::string& path, struct stat& info) const {
+    const auto file = OpenBeneath(root_, path, O_PATH, Concat(shown_, "/", path));
+    return file.ok() && file->valid() && fstat(file->get(), &info) == 0 && S_ISREG(info.st_mode);
   }
 
   const FileHandle& root_;
