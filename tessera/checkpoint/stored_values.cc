@@ -82,12 +82,19 @@ absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& sto
   return *std::move(manifest);
 }
 
+std::optional<std::string> HeaderFile(std::string_view key) {
+  const size_t slash = key.find('/');
+  if (slash == std::string_view::npos || key.substr(slash + 1) != safetensors::kHeaderName) {
+    return std::nullopt;
+  }
+  return std::string(key.substr(0, slash));
+}
+
 std::vector<std::string> FilesOfSet(const ledger::Manifest& manifest) {
-  const std::string end = Concat("/", safetensors::kHeaderName);
   std::vector<std::string> files;
-  for (const ledger::StoredRecord& file : manifest.files) {
-    if (!file.name.ends_with(end)) continue;
-    files.push_back(file.name.substr(0, file.name.size() - end.size()));
+  for (const ledger::StoredRecord& record : manifest.files) {
+    auto file = HeaderFile(record.name);
+    if (file.has_value()) files.push_back(*std::move(file));
   }
   return files;
 }

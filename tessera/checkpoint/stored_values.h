@@ -50,6 +50,9 @@ absl::StatusOr<std::optional<ledger::Manifest>> ReadManifest(store::KvStore& sto
                                                              const std::string& key,
                                                              std::stop_token stop = {});
 
+// The safetensors file whose header has this key in the unfolded store; nullopt for other keys.
+std::optional<std::string> HeaderFile(std::string_view key);
+
 // The safetensors files whose headers a manifest has; none when it is that of zarr arrays.
 std::vector<std::string> FilesOfSet(const ledger::Manifest& manifest);
 

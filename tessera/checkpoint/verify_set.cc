@@ -1,6 +1,7 @@
 #include "tessera/checkpoint/verify_set.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -162,7 +163,8 @@ class SetVerifier {
     report_.unsealed_arrays = report_.arrays;
   }
 
-  // Index and headers, and that no file is there that the manifest does not have.
+  // Headers, index and what was saved beside them; and that no file is there that the manifest does
+  // not have.
   absl::Status CheckFiles() {
     const std::vector<std::string> known = FilesOfSet(*manifest_);
     for (const auto& [name, file] : files_) {
@@ -170,26 +172,17 @@ class SetVerifier {
       problems_.Add("", name, Concat("the manifest does not have it; ", kDamagedOrReplaced));
     }
     for (const ledger::StoredRecord& record : manifest_->files) {
-      const std::string name = FileOver(record.name);
-      if (name == record.name) {
-        TESSERA_RETURN_IF_ERROR(CheckIndex(record));
-        continue;
+      const auto name = HeaderFile(record.name);
+      if (!name.has_value()) {
+        TESSERA_RETURN_IF_ERROR(CheckWhole(record));
+      } else if (files_.contains(*name)) {
+        TESSERA_RETURN_IF_ERROR(CheckHeader(*name, record));
+      } else if (opened_.ok()) {
+        // One that does not open is a problem already.
+        problems_.Add("", *name, "the manifest has it, the index does not name it");
       }
-      const auto opened = files_.find(name);
-      // One that does not open is a problem already, unless the index does not name it any more.
-      if (opened == files_.end()) {
-        if (opened_.ok())
-          problems_.Add("", name, "the manifest has it, the index does not name it");
-        continue;
-      }
-      TESSERA_RETURN_IF_ERROR(CheckHeader(name, record));
     }
     return absl::OkStatus();
-  }
-
-  absl::Status CheckIndex(const ledger::StoredRecord& record) {
-    return CheckValue(store_, "", record.name, record.name, {record.size, record.hash},
-                      options_.quick);
   }
 
   // What the header does not vouch for cannot be found by it.
@@ -262,22 +255,23 @@ class SetVerifier {
     return place.starts_with(begin) ? place.substr(begin.size()) : key;
   }
 
-  absl::Status CheckValue(store::KvStore& store, const std::string& key, const std::string& file,
-                          const std::string& value, const StoredValue& expected, bool quick) {
-    Done(static_cast<int64_t>(expected.size));
-    std::string wrong;
-    if (quick) {
-      TESSERA_ASSIGN_OR_RETURN(const store::ValueInfo info, store.ReadInto(value, 0, {}, stop_));
-      std::optional<StoredValue> found;
-      if (!info.missing()) found = StoredValue{info.size, expected.hash};
-      wrong = Difference(found, expected);
+  // A file that is one value.
+  absl::Status CheckWhole(const ledger::StoredRecord& record) {
+    const StoredValue expected{record.size, record.hash};
+    absl::StatusOr<std::optional<StoredValue>> found;
+    if (options_.quick) {
+      TESSERA_ASSIGN_OR_RETURN(const store::ValueInfo info,
+                               store_.ReadInto(record.name, 0, {}, stop_));
+      found = info.missing() ? std::nullopt : std::optional(StoredValue{info.size, record.hash});
     } else {
-      const auto found =
-          HashStored(store, value, safetensors::kMaxIndexBytes, room_.Resize(kPieceBytes), stop_);
-      if (Stops(found.status())) return found.status();
-      wrong = found.ok() ? Difference(*found, expected) : std::string(found.status().message());
+      found = HashStored(store_, record.name, std::numeric_limits<int64_t>::max(),
+                         room_.Resize(kPieceBytes), stop_);
     }
-    if (!wrong.empty()) problems_.Add(key, file, std::move(wrong));
+    if (Stops(found.status())) return found.status();
+    Done(static_cast<int64_t>(record.size));
+    std::string wrong =
+        found.ok() ? Difference(*found, expected) : std::string(found.status().message());
+    if (!wrong.empty()) problems_.Add("", record.name, std::move(wrong));
     return absl::OkStatus();
   }
 

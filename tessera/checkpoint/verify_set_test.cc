@@ -185,6 +185,29 @@ TEST_F(VerifySetTest, WhatIsDamagedIsNotSealed) {
   EXPECT_THAT(ListSeals(set.store()).value(), IsEmpty());
 }
 
+TEST_F(VerifySetTest, WhatASaveHasPutBesideTheFilesIsVerifiedAndNotNeeded) {
+  StoredSet set;
+  set.Add("model.safetensors", "w", {3}).WriteFiles();
+  ASSERT_THAT(SealCheckpoint(set.store(), io_), IsOk());
+  const std::string key = SealKey("model.safetensors");
+  ledger::Manifest manifest = **ReadManifest(set.store(), key);
+  for (const char* name : {"notes.json", "deep/notes.json"}) {
+    manifest.files.push_back({name, 2, HashOf("{}")});
+    WriteText(set.store(), name, "{}");
+  }
+  WriteText(set.store(), key, *ledger::EncodeManifest(manifest));
+  EXPECT_THAT(Verify(set.store()).problems, IsEmpty());
+  for (const std::string& name : {std::string("notes.json"), std::string("deep/notes.json")}) {
+    WriteText(set.store(), name, "[]");
+    EXPECT_THAT(Verify(set.store(), true).problems, IsEmpty());
+    EXPECT_THAT(FilesOf(Verify(set.store())), ElementsAre(name));
+    EXPECT_THAT(TryLoad(set.store()), IsOk());
+    ASSERT_THAT(set.store().Delete(name), IsOk());
+    EXPECT_THAT(FilesOf(Verify(set.store(), true)), ElementsAre(name));
+    WriteText(set.store(), name, "{}");
+  }
+}
+
 TEST_F(VerifySetTest, AManifestOfASaveStaysAsLongAsItHolds) {
   StoredSet set;
   set.Add("model.safetensors", "w", {3}).WriteFiles();
