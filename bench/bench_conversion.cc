@@ -204,7 +204,7 @@ int Main(int argc, char** argv) {
                  "[--chunk N] [--to FORMAT]\n";
     return 2;
   }
-  Settings settings{.folder = argv[1]};
+  Settings settings{.folder = std::string(argv[1]) + "/bench_conversion"};
   for (int i = 2; i + 1 < argc; i += 2) {
     const std::string name = argv[i], value = argv[i + 1];
     if (name == "--bytes") settings.bytes = ParseInteger(value).value();
@@ -213,7 +213,7 @@ int Main(int argc, char** argv) {
     if (name == "--codec") settings.codec = value;
     if (name == "--to") settings.to = ParseTargetFormat(value).value();
   }
-  std::filesystem::remove_all(settings.source());
+  std::filesystem::remove_all(settings.folder);
   RunApart(settings, "make", MakeSource);
   RunApart(settings, "read alone", ReadAlone);
   RunApart(settings, "write alone", WriteAlone);

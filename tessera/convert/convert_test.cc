@@ -362,6 +362,26 @@ TEST_F(ConvertTest, BeginsAnewForAnotherRequest) {
   EXPECT_THAT(ContentOf(Path("made"), io_).at("layer0"), HasSubstr("float16[8,8]"));
 }
 
+TEST_F(ConvertTest, BeginsAnewWhenTheSourceWasReplaced) {
+  const auto make = [&] {
+    ZarrFolder source(Path("source"));
+    source.Add({"a", {{8, 8}, DType::kInt32}, {8, 8}}).Add({"b", {{8, 8}, DType::kInt8}, {8, 8}});
+  };
+  make();
+  std::stop_source stop;
+  const ConvertListener listener = [&](const ConvertProgress&) { stop.request_stop(); };
+  ConvertRequest request = To(TargetFormat::kZarr2);
+  request.verify = false;
+  EXPECT_THAT(
+      Convert(Path("source"), Path("made"), request, {.io = io_}, listener, stop.get_token()),
+      StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  make();
+  TESSERA_ASSERT_OK_AND_ASSIGN(const ConvertReport report,
+                               Run(Path("source"), Path("made"), request));
+  EXPECT_EQ(report.resumed_arrays, 0);
+  EXPECT_EQ(ContentOf(Path("made"), io_), ContentOf(Path("source"), io_));
+}
+
 TEST_F(ConvertTest, FindsWhatWasDamagedBeforeItIsSeen) {
   ZarrFolder source(Path("source"));
   for (int i = 0; i < 4; ++i) source.Add({Concat("a", i), {{64}, DType::kInt32}, {64}});

@@ -66,7 +66,7 @@ class Planner {
     TESSERA_RETURN_IF_ERROR(PlanMemory());
     TESSERA_RETURN_IF_ERROR(PlanUnits());
     plan_.rank_bytes = ShareUnits(facts_.ranks, plan_.arrays);
-    plan_.source_state = StateOf(source_);
+    plan_.source_state = source_.state;
     return std::move(plan_);
   }
 

@@ -4,7 +4,6 @@
 
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/stored_layout.h"
-#include "tessera/core/hash128.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/ledger/paths.h"
@@ -190,25 +189,6 @@ std::vector<std::pair<std::string, std::string>> HeaderMetadata(const ConvertSou
   }
   for (const auto& [name, value] : target.metadata) all[name] = value;
   return {all.begin(), all.end()};
-}
-
-std::string StateOf(const ConvertSource& source) {
-  Hasher128 hasher;
-  const auto add = [&](std::string_view text) {
-    const std::string sized = Concat(text.size(), " ", text);
-    hasher.Update(std::as_bytes(std::span(sized)));
-  };
-  for (const SourceList& list : source.lists) {
-    add(list.prefix);
-    add(list.checkpoint.state_id());
-    for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
-      add(array.path);
-      if (array.tensor() != nullptr) add(array.tensor()->file().generation.token);
-      if (array.manifest == nullptr) continue;
-      for (const ledger::StoredRecord& chunk : array.manifest->chunks) add(chunk.hash.Hex());
-    }
-  }
-  return hasher.Finish().Hex();
 }
 
 }  // namespace tessera::convert

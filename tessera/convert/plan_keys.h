@@ -22,9 +22,6 @@ absl::StatusOr<std::vector<ConvertArray>> PlanKeys(const ConvertSource& source,
 std::vector<std::pair<std::string, std::string>> HeaderMetadata(const ConvertSource& source,
                                                                 const Target& target);
 
-// Names the state of a source, with what is known of its bytes.
-std::string StateOf(const ConvertSource& source);
-
 }  // namespace tessera::convert
 
 #endif  // TESSERA_CONVERT_PLAN_KEYS_H_

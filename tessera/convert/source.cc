@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "tessera/checkpoint/stored_values.h"
 #include "tessera/commit/view.h"
+#include "tessera/core/hash128.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/ledger/metadata_file.h"
+#include "tessera/zarr/metadata.h"
 
 namespace tessera::convert {
 namespace {
@@ -42,21 +45,44 @@ absl::StatusOr<std::optional<std::string>> ReadMetadata(const checkpoint::Checkp
   return std::string(read.value->text());
 }
 
-}  // namespace
-
-std::vector<SourceArray> ConvertSource::Arrays() const {
-  std::vector<SourceArray> arrays;
-  for (const SourceList& list : lists) {
-    for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
-      arrays.push_back({&list, &array});
-    }
+// The generations of metadata documents that no manifest vouches for.
+absl::StatusOr<std::string> GenerationsOf(const SourceList& list, const std::stop_token& stop) {
+  std::vector<store::ReadRequest> requests;
+  for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
+    if (array.manifest != nullptr || array.zarr() == nullptr) continue;
+    requests.push_back({checkpoint::KeyBelow(array.path, zarr::MetadataName(array.zarr()->format)),
+                        {.length = 0}});
   }
-  return arrays;
+  TESSERA_ASSIGN_OR_RETURN(const auto found, list.checkpoint.store().ReadMany(requests, stop));
+  std::string text;
+  for (const store::ReadResult& result : found) text += Concat(result.generation.token, "\n");
+  return text;
 }
 
-absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
-                                         const std::optional<std::string>& prefix, IoContext& io,
-                                         std::stop_token stop) {
+absl::StatusOr<std::string> StateOf(const ConvertSource& source, const std::stop_token& stop) {
+  Hasher128 hasher;
+  const auto add = [&](std::string_view text) {
+    const std::string sized = Concat(text.size(), " ", text);
+    hasher.Update(std::as_bytes(std::span(sized)));
+  };
+  for (const SourceList& list : source.lists) {
+    add(list.prefix);
+    add(list.checkpoint.state_id());
+    TESSERA_ASSIGN_OR_RETURN(const std::string generations, GenerationsOf(list, stop));
+    add(generations);
+    for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
+      add(array.path);
+      if (array.tensor() != nullptr) add(array.tensor()->file().generation.token);
+      if (array.manifest == nullptr) continue;
+      for (const ledger::StoredRecord& chunk : array.manifest->chunks) add(chunk.hash.Hex());
+    }
+  }
+  return hasher.Finish().Hex();
+}
+
+absl::StatusOr<ConvertSource> OpenLists(std::string_view location,
+                                        const std::optional<std::string>& prefix, IoContext& io,
+                                        const std::stop_token& stop) {
   checkpoint::OpenOptions options{.prefix = prefix.value_or(""),
                                   .all_prefixes = !prefix.has_value()};
   TESSERA_ASSIGN_OR_RETURN(checkpoint::Checkpoint first,
@@ -82,6 +108,26 @@ absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
     source.lists.push_back({each, std::move(list)});
   }
   source.shows_prefixes = prefixes.size() > 1;
+  return source;
+}
+
+}  // namespace
+
+std::vector<SourceArray> ConvertSource::Arrays() const {
+  std::vector<SourceArray> arrays;
+  for (const SourceList& list : lists) {
+    for (const checkpoint::CheckpointArray& array : list.checkpoint.arrays()) {
+      arrays.push_back({&list, &array});
+    }
+  }
+  return arrays;
+}
+
+absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
+                                         const std::optional<std::string>& prefix, IoContext& io,
+                                         std::stop_token stop) {
+  TESSERA_ASSIGN_OR_RETURN(ConvertSource source, OpenLists(location, prefix, io, stop));
+  TESSERA_ASSIGN_OR_RETURN(source.state, StateOf(source, stop));
   return source;
 }
 

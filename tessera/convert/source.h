@@ -30,6 +30,9 @@ struct ConvertSource {
   std::vector<SourceList> lists;
   // Keys are shown with their prefix before them: there are several, and none was chosen.
   bool shows_prefixes = false;
+  // Names what is there: another one once the source was replaced.  Chunks that nobody vouches for
+  // may be changed in place without it.
+  std::string state = {};
   // Text of checkpoint_metadata.json, where there is one.
   std::optional<std::string> checkpoint_metadata = {};
 

@@ -137,7 +137,8 @@ TEST(DecodeManifestTest, ErrorsNameTheField) {
               StatusIs(kInvalid, "arrays[0][2]: document 2 of 2"));
   EXPECT_THAT(
       edited("\"zarr.json\"", "\"zgroup\""),
-      StatusIs(kInvalid, "arrays[2][1]: expected '.zarray', 'zarr.json' or 'tensor.json', found 'zgroup'"));
+      StatusIs(kInvalid,
+               "arrays[2][1]: expected '.zarray', 'zarr.json' or 'tensor.json', found 'zgroup'"));
   EXPECT_THAT(edited(",[]]", "]"), StatusIs(kInvalid, "arrays[2]: expected a list of 4 values"));
   EXPECT_THAT(edited("[\"0\",19,", "[\"0\","),
               StatusIs(kInvalid, "arrays[1][3][0]: expected a list of name, size and hash"));

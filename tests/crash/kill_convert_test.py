@@ -70,6 +70,9 @@ class Converter:
                 break
             self.tally["killed, " + ("new" if found == self.new else "old") + " seen"] += 1
             kills += 1
+            if found == self.new:  # what is left is for the next one to clean up
+                run(*self.convert(self.sources[1], made, form))
+                break
         if os.listdir(work) != [os.path.basename(made)]:
             raise Failure(f"left over: {os.listdir(work)}")
         subprocess.run(["rm", "-rf", work], check=True)
