@@ -10,8 +10,8 @@
 #include "tessera/commit/paths.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/core/status.h"
-#include "tessera/store/forwarding_store.h"
 #include "tessera/store/key.h"
+#include "tessera/store/read_only_store.h"
 
 namespace tessera::commit {
 namespace {
@@ -24,57 +24,15 @@ using store::ReadRequest;
 using store::ReadResult;
 using store::ValueInfo;
 
-class ReadOnlyStore : public store::ForwardingStore {
- public:
-  explicit ReadOnlyStore(KvStore& base) : ForwardingStore(base) {}
-
-  absl::StatusOr<ValueInfo> ReadPieces(std::string_view key, const ByteRange& range,
-                                       std::span<std::byte> room, Sink sink,
-                                       std::stop_token stop) override {
-    return base().ReadPieces(key, range, room, sink, std::move(stop));
-  }
-  bool streams() const override { return base().streams(); }
-
-  absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte>,
-                                   const std::optional<Generation>&, std::stop_token) final {
-    return Refuse(key);
-  }
-  absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer,
-                                        const std::optional<Generation>&, std::stop_token) final {
-    return Refuse(key);
-  }
-  absl::Status Delete(std::string_view key, const std::optional<Generation>&,
-                      std::stop_token) final {
-    return Refuse(key);
-  }
-  absl::Status DeletePrefix(std::string_view prefix, std::stop_token) final {
-    return Refuse(prefix);
-  }
-  absl::Status MovePrefix(std::string_view from, std::string_view, std::stop_token) final {
-    return Refuse(from);
-  }
-  absl::Status Reserve(std::string_view key, uint64_t, std::stop_token) final {
-    return Refuse(key);
-  }
-  absl::Status WriteAt(std::string_view key, uint64_t, std::span<const std::byte>,
-                       std::stop_token) final {
-    return Refuse(key);
-  }
-  bool writes_parts() const final { return false; }
-
- private:
-  absl::Status Refuse(std::string_view key) const {
-    return FailedPrecondition(Describe(key), ": a view of a checkpoint is not written to");
-  }
-};
+constexpr char kWhyNot[] = "a view of a checkpoint is not written to";
 
 bool IsMissing(const ReadResult& result) { return !result.value.has_value(); }
 bool IsMissing(const ValueInfo& info) { return info.missing(); }
 
-class OverlayStore final : public ReadOnlyStore {
+class OverlayStore final : public store::ReadOnlyStore {
  public:
   OverlayStore(KvStore& base, const CommittedSave& save)
-      : ReadOnlyStore(base),
+      : ReadOnlyStore(base, kWhyNot),
         folder_(DataFolder(save.id)),
         last_folder_(LastFolder(save.id)),
         staged_paths_(save.placement == Placement::kStaged ? PathSet(save.paths) : PathSet()),
@@ -196,7 +154,7 @@ class OverlayStore final : public ReadOnlyStore {
 }  // namespace
 
 std::unique_ptr<KvStore> MakeOverlayStore(KvStore& base, std::optional<CommittedSave> save) {
-  if (!save.has_value()) return std::make_unique<ReadOnlyStore>(base);
+  if (!save.has_value()) return std::make_unique<store::ReadOnlyStore>(base, kWhyNot);
   return std::make_unique<OverlayStore>(base, *save);
 }
 

@@ -13,8 +13,8 @@
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/safetensors/blocks.h"
-#include "tessera/store/forwarding_store.h"
 #include "tessera/store/key.h"
+#include "tessera/store/read_only_store.h"
 
 namespace tessera::safetensors {
 namespace {
@@ -90,9 +90,10 @@ class Blocks {
   CellRange cells_;
 };
 
-class UnfoldedStore final : public store::ForwardingStore {
+class UnfoldedStore final : public store::ReadOnlyStore {
  public:
-  UnfoldedStore(KvStore& base, const FileSet& set) : ForwardingStore(base), set_(set) {
+  UnfoldedStore(KvStore& base, const FileSet& set)
+      : ReadOnlyStore(base, "files that are seen as folders are not written to"), set_(set) {
     for (const SetFile& file : set_.files()) {
       files_.emplace(file.name, &file);
       for (const Tensor& tensor : file.header->tensors) {
@@ -221,47 +222,12 @@ class UnfoldedStore final : public store::ForwardingStore {
     return Concat(file, ": bytes [", value->bytes.begin, ", ", value->bytes.end, ")");
   }
 
-  bool streams() const override { return base().streams(); }
-  bool moves() const override { return false; }
-  bool writes_parts() const override { return false; }
-
-  absl::StatusOr<Generation> Write(std::string_view key, std::span<const std::byte>,
-                                   const std::optional<Generation>&, std::stop_token) override {
-    return Refuse(key);
-  }
-  absl::StatusOr<ValueInfo> WritePieces(std::string_view key, Producer,
-                                        const std::optional<Generation>&,
-                                        std::stop_token) override {
-    return Refuse(key);
-  }
-  absl::Status Delete(std::string_view key, const std::optional<Generation>&,
-                      std::stop_token) override {
-    return Refuse(key);
-  }
-  absl::Status DeletePrefix(std::string_view prefix, std::stop_token) override {
-    return Refuse(prefix);
-  }
-  absl::Status MovePrefix(std::string_view from, std::string_view, std::stop_token) override {
-    return Refuse(from);
-  }
-  absl::Status Reserve(std::string_view key, uint64_t, std::stop_token) override {
-    return Refuse(key);
-  }
-  absl::Status WriteAt(std::string_view key, uint64_t, std::span<const std::byte>,
-                       std::stop_token) override {
-    return Refuse(key);
-  }
-
  private:
   struct Place {
     const SetFile* file;
     const Tensor* tensor;
   };
   using Tensors = std::unordered_map<std::string, Place>;
-
-  absl::Status Refuse(std::string_view key) const {
-    return FailedPrecondition(Describe(key), ": files that are seen as folders are not written to");
-  }
 
   absl::Status Replaced(const SetFile& file) const {
     return Aborted(base().Describe(file.name), ": was replaced since its header was read");
