@@ -49,7 +49,9 @@ absl::StatusOr<std::string> ReadRest(KvStore& store, std::string_view key, const
 absl::StatusOr<SetFile> DecodeFile(KvStore& store, const std::string& key, const ReadResult& front,
                                    const std::stop_token& stop) {
   const auto length = DecodeHeaderLength(front.value->span(), front.size);
-  if (!length.ok()) return Prefixed(length.status(), store.Describe(key));
+  if (!length.ok()) {
+    return Prefixed(length.status(), Concat(store.Describe(key), ": no safetensors file"));
+  }
   SetFile file{.name = key,
                .size = front.size,
                .data_begin = kLengthBytes + *length,
