@@ -266,7 +266,8 @@ class Conversion {
       if (!back.ok()) LogWarning("after a conversion that failed: ", back.ToString());
       return published;
     }
-    const absl::Status removed = staging_->Remove();
+    absl::Status removed = BuryOld(StagedPath(), stop_);
+    if (removed.ok()) removed = staging_->Remove();
     if (!removed.ok()) LogWarning("the conversion is done, but: ", removed.ToString());
     return absl::OkStatus();
   }

@@ -13,6 +13,8 @@
 #include "absl/status/statusor.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
+#include "tessera/ledger/index_file.h"
+#include "tessera/store/file_store.h"
 
 namespace tessera::convert {
 namespace {
@@ -99,6 +101,17 @@ absl::StatusOr<DestinationPath> ResolveDestination(const std::string& path) {
 absl::Status Publish(const std::string& from, const std::string& to, bool overwrite) {
   TESSERA_RETURN_IF_ERROR(overwrite && IsThere(to) ? Exchange(from, to) : MoveToFree(from, to));
   return SyncParent(to);
+}
+
+absl::Status BuryOld(const std::string& folder, std::stop_token stop) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  constexpr std::string_view kText = "this checkpoint was replaced and is being deleted\n";
+  TESSERA_ASSIGN_OR_RETURN(const auto store,
+                           store::OpenFileStore(folder, {.durability = store::Durability::kKernel,
+                                                         .create_root = false}));
+  return store->Write(ledger::kIndexName, std::as_bytes(std::span(kText)), {}, std::move(stop))
+      .status();
 }
 
 }  // namespace tessera::convert

@@ -2,6 +2,7 @@
 #ifndef TESSERA_CONVERT_PUBLISH_H_
 #define TESSERA_CONVERT_PUBLISH_H_
 
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -31,6 +32,11 @@ bool IsThere(const std::string& path);
 // at `from` afterwards.  FailedPrecondition, with everything as it was, where the file system
 // cannot do that in one step.
 absl::Status Publish(const std::string& from, const std::string& to, bool overwrite);
+
+// Of a folder that was replaced and is to be deleted.  Who had begun to open it would find fewer
+// and fewer arrays in it; from now on it is an error, as its index is none.  Nothing there: nothing
+// done.
+absl::Status BuryOld(const std::string& folder, std::stop_token stop = {});
 
 }  // namespace tessera::convert
 
