@@ -9,9 +9,9 @@
 
 #include "tessera/array/sharded_array.h"
 #include "tessera/array/to_host.h"
+#include "tessera/core/host_memory.h"
 #include "tessera/core/parallel.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/device/host_platform.h"
 
 namespace tessera::array {
@@ -21,7 +21,7 @@ constexpr int64_t kColumns = 4096;
 constexpr int64_t kMiB = 1 << 20;
 
 std::shared_ptr<std::byte> Filled(int64_t bytes) {
-  auto memory = device::AllocateHostMemory(bytes);
+  auto memory = AllocateHostMemory(bytes);
   TESSERA_CHECK(memory != nullptr);
   std::memset(memory.get(), 1, static_cast<size_t>(bytes));
   return memory;
@@ -63,7 +63,7 @@ void FreshMemcpyOnAllCores(benchmark::State& state) {
   const int64_t bytes = state.range(0) * kMiB;
   const auto source = Filled(bytes);
   for (auto _ : state) {
-    const auto target = device::AllocateHostMemory(bytes);
+    const auto target = AllocateHostMemory(bytes);
     CopyOnAllCores(target.get(), source.get(), bytes);
     benchmark::ClobberMemory();
   }

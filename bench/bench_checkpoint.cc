@@ -28,10 +28,10 @@
 
 #include "tessera/checkpoint/load_tree.h"
 #include "tessera/checkpoint/save_tree.h"
+#include "tessera/core/host_memory.h"
 #include "tessera/core/parallel.h"
 #include "tessera/core/status.h"
 #include "tessera/core/task_group.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/device/host_platform.h"
 #include "tessera/store/file_store.h"
 
@@ -154,8 +154,8 @@ int RunLoad(const std::string& from, std::string_view how, int rounds, bool veri
 }
 
 double MemcpySeconds(int64_t bytes) {
-  static const auto source = device::AllocateHostMemory(bytes);
-  static const auto target = device::AllocateHostMemory(bytes);
+  static const auto source = AllocateHostMemory(bytes);
+  static const auto target = AllocateHostMemory(bytes);
   std::memset(source.get(), 1, static_cast<size_t>(bytes));
   std::memset(target.get(), 2, static_cast<size_t>(bytes));
   return Seconds([&] {

@@ -25,9 +25,9 @@
 
 #include "tessera/array/reshard.h"
 #include "tessera/comm/alone.h"
+#include "tessera/core/host_memory.h"
 #include "tessera/core/parallel.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/device/host_platform.h"
 
 namespace tessera::array {
@@ -83,8 +83,7 @@ class Pieces {
   Pieces(const ReshardPlan& plan, const ShardedArray& source) {
     const int64_t element = DTypeBytes(plan.array.dtype);
     for (const mesh::DeviceShard& shard : plan.targets) {
-      targets_.push_back(
-          device::AllocateHostMemory(*NumBytes(plan.array.dtype, shard.box.shape())));
+      targets_.push_back(AllocateHostMemory(*NumBytes(plan.array.dtype, shard.box.shape())));
     }
     for (const LocalCopy& copy : plan.copies) {
       const Shard& from = source.shards()[static_cast<size_t>(copy.source)];

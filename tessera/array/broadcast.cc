@@ -5,8 +5,8 @@
 
 #include "tessera/array/row_chunks.h"
 #include "tessera/core/bytes.h"
+#include "tessera/core/host_memory.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/device/parallel_copy.h"
 
 namespace tessera::array {
@@ -22,7 +22,7 @@ absl::Status CheckRootValue(const ShapeDtype& array, const HostArray* value) {
 
 // Dense memory of the whole array.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateArray(int64_t bytes) {
-  auto memory = device::AllocateHostMemory(bytes);
+  auto memory = AllocateHostMemory(bytes);
   if (bytes > 0 && memory == nullptr) {
     return ResourceExhausted("broadcast_tensor: the system has no ", bytes, " bytes");
   }

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "tessera/core/host_memory.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 
 namespace tessera::array {
 
@@ -37,7 +37,7 @@ absl::StatusOr<HostArray> HostArray::CopyOf(const ShapeDtype& array,
     return InvalidArgument(DTypeName(array.dtype), ShapeText(array.shape), " has ", bytes,
                            " bytes, but ", elements.size(), " were given");
   }
-  auto memory = device::AllocateHostMemory(bytes);
+  auto memory = AllocateHostMemory(bytes);
   if (bytes > 0 && memory == nullptr) {
     return ResourceExhausted("the system has no ", bytes, " bytes for a host array");
   }

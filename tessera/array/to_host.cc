@@ -7,8 +7,8 @@
 #include "tessera/array/convert_strided.h"
 #include "tessera/array/gather_internal.h"
 #include "tessera/array/local_shards.h"
+#include "tessera/core/host_memory.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/device/parallel_copy.h"
 
 namespace tessera::array {
@@ -141,7 +141,7 @@ absl::StatusOr<HostTarget> AllocateTarget(const ShapeDtype& array, const device:
     std::byte* const data = buffer.data();
     return target(data, std::make_shared<const device::DeviceBuffer>(std::move(buffer).Publish()));
   }
-  auto memory = device::AllocateHostMemory(bytes);
+  auto memory = AllocateHostMemory(bytes);
   if (bytes > 0 && memory == nullptr) {
     return ResourceExhausted("the system has no ", bytes, " bytes for a host array");
   }
@@ -173,7 +173,7 @@ absl::StatusOr<HostArray> ToHost(const HostArray& array, const ToHostOptions& op
   TESSERA_ASSIGN_OR_RETURN(const DType dtype, HostDType(array.dtype(), options));
   if (dtype == array.dtype()) return array;
   TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, NumBytes(dtype, array.shape()));
-  auto memory = device::AllocateHostMemory(bytes);
+  auto memory = AllocateHostMemory(bytes);
   if (bytes > 0 && memory == nullptr) {
     return ResourceExhausted("the system has no ", bytes, " bytes for a host array");
   }

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tessera/checkpoint/snapshot_copies.h"
+#include "tessera/core/host_memory.h"
 #include "tessera/core/status.h"
-#include "tessera/device/host_memory.h"
 #include "tessera/tree/walk.h"
 
 namespace tessera::checkpoint {
@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kSlabBytes = int64_t{32} << 20;
 
 int64_t Aligned(int64_t bytes) {
-  return (bytes + device::kHostAlignment - 1) / device::kHostAlignment * device::kHostAlignment;
+  return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
 }
 
 // Where a part's elements are now.

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "tessera/device/host_memory.h"
+#include "tessera/core/host_memory.h"
 
 namespace tessera::device {
 namespace {
