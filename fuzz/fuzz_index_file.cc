@@ -1,5 +1,6 @@
 // Any bytes as eformer's index file: decoded or refused, and so is the tree of shardings made of
 // it; what is decoded takes a change, which is then there, once.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -21,7 +22,7 @@ void Apply(std::string_view text, const IndexChange& change) {
   const auto index = tessera::ledger::DecodeIndexFile(*changed);
   TESSERA_CHECK(index.ok());
   const auto list = tessera::ledger::SelectArrays(*index, change.prefix);
-  TESSERA_CHECK(list.ok() && list->arrays == change.arrays);
+  TESSERA_CHECK(list.ok() && std::ranges::equal(list->arrays, change.arrays));
   TESSERA_CHECK(tessera::ledger::IndexDigest(*index, change.prefix) != tessera::Hash128());
   const auto again = tessera::ledger::ApplyIndexChange(*changed, change);
   TESSERA_CHECK(again.ok() && *again == *changed);

@@ -11,7 +11,7 @@ namespace tessera::array {
 namespace {
 
 // A shard on its way: a view of the host's memory, or memory of its own that is to be filled.
-struct Slot {
+struct HostSlot {
   LocalShard local;
   ConstStridedView source;
   device::DeviceBuffer view;
@@ -20,7 +20,7 @@ struct Slot {
   bool borrowed = false;
 };
 
-absl::Status Prepare(Slot& slot, DType dtype, const FromHostOptions& options) {
+absl::Status Prepare(HostSlot& slot, DType dtype, const FromHostOptions& options) {
   TESSERA_ASSIGN_OR_RETURN(const device::Placement placement,
                            slot.local.device->PlacementOf(slot.local.kind));
   slot.borrowed = options.owner != nullptr && placement.host_visible && IsDense(slot.source);
@@ -34,14 +34,14 @@ absl::Status Prepare(Slot& slot, DType dtype, const FromHostOptions& options) {
   return absl::OkStatus();
 }
 
-StridedView TargetOf(const Slot& slot) {
+StridedView TargetOf(const HostSlot& slot) {
   return RowMajorView(slot.fresh.data(), slot.source.shape, slot.source.element_bytes);
 }
 
 // Waits for every copy, as all of them write to memory of the slots.
-absl::Status CopyAll(std::vector<Slot>& slots) {
+absl::Status CopyAll(std::vector<HostSlot>& slots) {
   std::vector<device::BoxCopy> on_host;
-  for (Slot& slot : slots) {
+  for (HostSlot& slot : slots) {
     if (slot.borrowed) continue;
     if (slot.fresh.placement().host_visible) {
       on_host.push_back({slot.local.placed.box, slot.source, TargetOf(slot)});
@@ -50,14 +50,14 @@ absl::Status CopyAll(std::vector<Slot>& slots) {
     }
   }
   absl::Status first = device::CopyBoxes(on_host, device::TargetMemory::kFresh);
-  for (const Slot& slot : slots) {
+  for (const HostSlot& slot : slots) {
     const absl::Status status = slot.copied.Wait();
     if (!status.ok()) first.Update(Prefixed(status, ShardForMessage(slot.local.placed)));
   }
   return first;
 }
 
-Shard Finish(Slot slot) {
+Shard Finish(HostSlot slot) {
   mesh::DeviceShard& placed = slot.local.placed;
   Dims strides = RowMajorStrides(placed.box.shape(), slot.source.element_bytes);
   return {placed.device, std::move(placed.box), placed.replica_id,
@@ -74,7 +74,7 @@ absl::StatusOr<ShardedArray> ShardedArray::FromHost(const ConstStridedView& whol
   TESSERA_RETURN_IF_ERROR(CheckElements(whole, dtype));
   TESSERA_ASSIGN_OR_RETURN(std::vector<LocalShard> local,
                            FindLocalShards(sharding, whole.shape, platform));
-  std::vector<Slot> slots(local.size());
+  std::vector<HostSlot> slots(local.size());
   for (size_t i = 0; i < local.size(); ++i) {
     slots[i].source = SubView(whole, local[i].placed.box);
     slots[i].local = std::move(local[i]);
@@ -83,7 +83,7 @@ absl::StatusOr<ShardedArray> ShardedArray::FromHost(const ConstStridedView& whol
   TESSERA_RETURN_IF_ERROR(CopyAll(slots));
   std::vector<Shard> shards;
   shards.reserve(slots.size());
-  for (Slot& slot : slots) shards.push_back(Finish(std::move(slot)));
+  for (HostSlot& slot : slots) shards.push_back(Finish(std::move(slot)));
   return ShardedArray({whole.shape, dtype}, sharding, std::move(shards));
 }
 

@@ -15,7 +15,7 @@
 namespace tessera::array {
 namespace {
 
-absl::StatusOr<device::MemoryKind> MemoryKindOf(const mesh::Sharding& sharding) {
+absl::StatusOr<device::MemoryKind> KindOf(const mesh::Sharding& sharding) {
   const auto* named = std::get_if<mesh::NamedSharding>(&sharding);
   const auto kind = device::ParseMemoryKind(
       named != nullptr ? named->memory_kind()
@@ -238,8 +238,8 @@ absl::StatusOr<ReshardPlan> PlanReshard(const ShapeDtype& array, const mesh::Sha
   plan.sources = source.shards();
   plan.targets = target.shards();
   AddProcesses(plan);
-  TESSERA_ASSIGN_OR_RETURN(const device::MemoryKind from_kind, MemoryKindOf(from));
-  TESSERA_ASSIGN_OR_RETURN(const device::MemoryKind to_kind, MemoryKindOf(to));
+  TESSERA_ASSIGN_OR_RETURN(const device::MemoryKind from_kind, KindOf(from));
+  TESSERA_ASSIGN_OR_RETURN(const device::MemoryKind to_kind, KindOf(to));
   SourceChooser(source, target, std::move(own), from_kind == to_kind, plan).Run();
   TESSERA_RETURN_IF_ERROR(AssignRounds(plan, options.budget_bytes));
   Accountant(plan).Run();

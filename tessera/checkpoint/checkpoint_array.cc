@@ -47,6 +47,12 @@ const Dims& CheckpointArray::chunk_shape() const {
   return tensor() != nullptr ? tensor()->block_shape : zarr()->chunk_shape;
 }
 
+std::string CheckpointArray::RuleName() const {
+  std::string text;
+  for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : "/", key[i]);
+  return text;
+}
+
 std::string CheckpointArray::CodecText() const {
   return tensor() != nullptr ? "none" : TextOf(zarr()->codecs);
 }

@@ -50,6 +50,8 @@ struct CheckpointArray {
   // Of what is stored and read as one: chunks, or the blocks of a tensor.
   const Dims& chunk_shape() const;
 
+  // The key with slashes, as partition rules see it.
+  std::string RuleName() const;
   // What chunks are encoded with, as "zstd"; "none" when their bytes are the elements.
   std::string CodecText() const;
   // Of all its chunks; nullopt: nobody wrote their sizes down.

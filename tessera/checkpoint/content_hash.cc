@@ -1,6 +1,7 @@
 #include "tessera/checkpoint/content_hash.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "tessera/checkpoint/load_array.h"
@@ -22,7 +23,8 @@ int64_t RowsAtOnce(const Dims& chunk_shape, int64_t row_bytes, int64_t most_byte
 }  // namespace
 
 absl::StatusOr<std::string> HashContent(const Checkpoint& checkpoint, const CheckpointArray& array,
-                                        IoContext& io, std::stop_token stop) {
+                                        IoContext& io, const HashOptions& options,
+                                        std::stop_token stop) {
   // What is there is hashed: whether it was meant to be there, the hash tells.
   TESSERA_ASSIGN_OR_RETURN(
       const ArrayReader stored,
@@ -33,8 +35,8 @@ absl::StatusOr<std::string> HashContent(const Checkpoint& checkpoint, const Chec
   if (bytes == 0) return HexText(hash.Finish());
   const int64_t rows = about.shape.empty() ? 1 : about.shape[0];
   const int64_t row_bytes = bytes / rows;
-  const int64_t step =
-      about.shape.empty() ? 1 : RowsAtOnce(array.chunk_shape(), row_bytes, io.budget().limit() / 4);
+  const int64_t most = options.room_bytes > 0 ? options.room_bytes : io.budget().limit() / 4;
+  const int64_t step = about.shape.empty() ? 1 : RowsAtOnce(array.chunk_shape(), row_bytes, most);
   std::vector<std::byte> room(static_cast<size_t>(std::min(step, rows) * row_bytes));
   for (int64_t row = 0; row < rows; row += step) {
     Dims shape = about.shape, origin(about.shape.size(), 0);
@@ -45,10 +47,17 @@ absl::StatusOr<std::string> HashContent(const Checkpoint& checkpoint, const Chec
     TESSERA_ASSIGN_OR_RETURN(const Box box, Box::Make(origin, shape));
     TESSERA_RETURN_IF_ERROR(
         stored.ReadBox(box, RowMajorView(room.data(), shape, DTypeBytes(about.dtype)), io, stop));
-    hash.Update(std::span(room).first(
-        static_cast<size_t>((about.shape.empty() ? 1 : shape[0]) * row_bytes)));
+    const int64_t now = (about.shape.empty() ? 1 : shape[0]) * row_bytes;
+    hash.Update(std::span(room).first(static_cast<size_t>(now)));
+    if (options.progress) options.progress(now);
   }
   return HexText(hash.Finish());
+}
+
+int64_t RoomToHashOnce(const CheckpointArray& array) {
+  Dims shape = array.shape();
+  if (!shape.empty()) shape[0] = std::min(shape[0], array.chunk_shape()[0]);
+  return NumBytes(array.dtype(), shape).value_or(std::numeric_limits<int64_t>::max());
 }
 
 }  // namespace tessera::checkpoint

@@ -5,6 +5,8 @@
 #ifndef TESSERA_CHECKPOINT_CONTENT_HASH_H_
 #define TESSERA_CHECKPOINT_CONTENT_HASH_H_
 
+#include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -14,11 +16,22 @@
 
 namespace tessera::checkpoint {
 
-// Reads an array in whole chunks from the first to the last row, with at most a quarter of the
-// budget, or one row, in memory; a chunk is read more than once only where a row of chunks is
-// larger than that.
+struct HashOptions {
+  // The most memory for elements; 0: a quarter of the budget.
+  int64_t room_bytes = 0;
+  // Told of the bytes of elements that were hashed now.
+  std::function<void(int64_t bytes)> progress = nullptr;
+};
+
+// Reads an array in whole chunks from the first to the last row, with at most so many bytes, or one
+// row, in memory; a chunk is read more than once only where a row of chunks is larger than that.
 absl::StatusOr<std::string> HashContent(const Checkpoint& checkpoint, const CheckpointArray& array,
-                                        IoContext& io, std::stop_token stop = {});
+                                        IoContext& io, const HashOptions& options = {},
+                                        std::stop_token stop = {});
+
+// The least memory with which no chunk is read twice.  Of an array that is too large for any memory
+// the largest number.
+int64_t RoomToHashOnce(const CheckpointArray& array);
 
 }  // namespace tessera::checkpoint
 

@@ -14,6 +14,7 @@
 #include "tessera/array/value.h"
 #include "tessera/checkpoint/load_array.h"
 #include "tessera/checkpoint/load_report.h"
+#include "tessera/checkpoint/load_shards.h"
 #include "tessera/checkpoint/open.h"
 #include "tessera/checkpoint/plan_load.h"
 #include "tessera/comm/comm.h"
@@ -37,6 +38,8 @@ struct LoadOptions {
   // Collective; all ranks give the same request.
   bool share_reads = false;
   comm::Limit limit = {};  // of each call among the ranks
+  // Replicas in host memory are one memory, for who hands the arrays on and writes to none of them.
+  Replicas replicas = Replicas::kCopy;
   bool report_arrays = false;
 };
 

@@ -15,9 +15,9 @@ absl::Status LoadArray(const LoadJob& job, size_t i, Deliveries& deliveries,
                        const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   const ArrayPlan& plan = job.plan.arrays[i];
-  TESSERA_ASSIGN_OR_RETURN(
-      const auto targets,
-      ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding, job.context.platform));
+  TESSERA_ASSIGN_OR_RETURN(const auto targets,
+                           ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding,
+                                              job.context.platform, job.options.replicas));
   TESSERA_ASSIGN_OR_RETURN(const ArrayReader reader,
                            ArrayReader::Make(job.checkpoint, job.ArrayOf(i), job.options.read));
   ArrayReport report{plan.name, {}, targets->bytes()};

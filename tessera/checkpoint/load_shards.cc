@@ -46,8 +46,10 @@ absl::Status ForEachSlab(const Box& box, int64_t most,
 absl::StatusOr<std::unique_ptr<ShardTargets>> ShardTargets::Make(const ShapeDtype& stored,
                                                                  DType dtype,
                                                                  const mesh::Sharding& sharding,
-                                                                 device::Platform& platform) {
-  std::unique_ptr<ShardTargets> targets(new ShardTargets(stored, dtype, sharding, platform));
+                                                                 device::Platform& platform,
+                                                                 Replicas replicas) {
+  std::unique_ptr<ShardTargets> targets(
+      new ShardTargets(stored, dtype, sharding, platform, replicas));
   TESSERA_RETURN_IF_ERROR(targets->Allocate());
   return targets;
 }
@@ -65,7 +67,11 @@ absl::Status ShardTargets::Allocate() {
       boxes_.push_back(local[i].placed.box);
       firsts_.push_back(i);
     }
-    TESSERA_ASSIGN_OR_RETURN(slots_[i].buffer, array::AllocateShard(local[i], dtype_));
+    const bool host_visible = slots_[known->second].buffer.placement().host_visible;
+    slots_[i].shares = !is_new && replicas_ == Replicas::kShare && host_visible;
+    if (!slots_[i].shares) {
+      TESSERA_ASSIGN_OR_RETURN(slots_[i].buffer, array::AllocateShard(local[i], dtype_));
+    }
     bytes_ += slots_[i].buffer.size();
     slots_[i].local = std::move(local[i]);
   }
@@ -133,7 +139,7 @@ absl::Status ShardTargets::CopyReplicas() {
   const auto copy = [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const Slot& source = slots_[slots_[i].first];
-      if (slots_[i].first == i) continue;
+      if (slots_[i].first == i || slots_[i].shares) continue;
       copies[i] = slots_[i].local.device->copies().CopyBetween(
           AsConst(ViewOf(source)), source.local.device->id(), ViewOf(slots_[i]));
     }
@@ -148,17 +154,28 @@ absl::Status ShardTargets::CopyReplicas() {
   return device::WaitForAll(copies);
 }
 
-absl::StatusOr<array::ShardedArray> ShardTargets::Finish() {
-  TESSERA_RETURN_IF_ERROR(CopyReplicas());
+std::vector<array::Piece> ShardTargets::Publish() {
   std::vector<array::Piece> pieces;
   pieces.reserve(slots_.size());
   for (Slot& slot : slots_) {
-    pieces.push_back({slot.local.placed.device.id,
-                      {slot.local.placed.box.shape(), dtype_},
-                      std::move(slot.buffer).Publish()});
+    const int64_t id = slot.local.placed.device.id;
+    device::DeviceBuffer buffer = std::move(slot.buffer).Publish();
+    if (slot.shares) {
+      // The first of a box stands before those that share its memory.
+      const device::DeviceBuffer& first = pieces[slot.first].buffer;
+      device::Placement placement = first.placement();
+      placement.device_id = id;
+      buffer = device::DeviceBuffer::Borrow(
+          placement, {first.data(), static_cast<size_t>(first.size())}, first.owner());
+    }
+    pieces.push_back({id, {slot.local.placed.box.shape(), dtype_}, std::move(buffer)});
   }
-  return array::ShardedArray::FromPieces({stored_.shape, dtype_}, sharding_, platform_,
-                                         std::move(pieces));
+  return pieces;
+}
+
+absl::StatusOr<array::ShardedArray> ShardTargets::Finish() {
+  TESSERA_RETURN_IF_ERROR(CopyReplicas());
+  return array::ShardedArray::FromPieces({stored_.shape, dtype_}, sharding_, platform_, Publish());
 }
 
 }  // namespace tessera::checkpoint

@@ -19,6 +19,12 @@
 
 namespace tessera::checkpoint {
 
+// What devices get that have the same box.
+enum class Replicas {
+  kCopy,   // memory of their own
+  kShare,  // that of the first, where it is the host's; nobody may write to it then
+};
+
 // Memory on the devices of this process.  What arrives goes to every distinct box that meets it,
 // straight from the decoder where one box takes all; replicas are copied at the end.
 class ShardTargets final : public Destination {
@@ -26,7 +32,8 @@ class ShardTargets final : public Destination {
   // Elements come as `stored` and become `dtype`.  Errors of FindLocalShards and of allocation.
   static absl::StatusOr<std::unique_ptr<ShardTargets>> Make(const ShapeDtype& stored, DType dtype,
                                                             const mesh::Sharding& sharding,
-                                                            device::Platform& platform);
+                                                            device::Platform& platform,
+                                                            Replicas replicas = Replicas::kCopy);
 
   // The distinct boxes.
   std::span<const Box> boxes() const { return boxes_; }
@@ -43,13 +50,18 @@ class ShardTargets final : public Destination {
   // A shard on its way.  The first of each box is filled, the others copy it.
   struct Slot {
     array::LocalShard local;
-    device::WritableBuffer buffer;
+    device::WritableBuffer buffer;  // none where that of the first is shared
     size_t first = 0;
+    bool shares = false;
   };
 
   ShardTargets(ShapeDtype stored, DType dtype, const mesh::Sharding& sharding,
-               device::Platform& platform)
-      : stored_(std::move(stored)), dtype_(dtype), sharding_(sharding), platform_(platform) {}
+               device::Platform& platform, Replicas replicas)
+      : stored_(std::move(stored)),
+        dtype_(dtype),
+        sharding_(sharding),
+        platform_(platform),
+        replicas_(replicas) {}
 
   absl::Status Allocate();
   StridedView ViewOf(const Slot& slot) const;
@@ -57,11 +69,13 @@ class ShardTargets final : public Destination {
   absl::Status PutConverted(const Slot& slot, const ConstStridedView& elements,
                             const StridedView& target);
   absl::Status CopyReplicas();
+  std::vector<array::Piece> Publish();
 
   const ShapeDtype stored_;
   const DType dtype_;
   const mesh::Sharding sharding_;
   device::Platform& platform_;
+  const Replicas replicas_;
   std::vector<Slot> slots_;
   std::vector<Box> boxes_;
   std::vector<size_t> firsts_;  // slots of boxes_

@@ -145,7 +145,7 @@ class SharedLoad {
     const ArrayPlan& plan = job_.plan.arrays[i];
     TESSERA_ASSIGN_OR_RETURN(open.targets,
                              ShardTargets::Make(plan.stored, plan.dtype, plan.placement.sharding,
-                                                job_.context.platform));
+                                                job_.context.platform, job_.options.replicas));
     TESSERA_ASSIGN_OR_RETURN(
         open.reader, ArrayReader::Make(job_.checkpoint, job_.ArrayOf(i), job_.options.read));
     open.report = {plan.name, {}, open.targets->bytes()};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 
 #include "tessera/array/to_host.h"
 #include "tessera/checkpoint/testing/stored_checkpoint.h"
@@ -53,6 +54,34 @@ class LoadTest : public ::testing::Test {
 };
 
 const std::vector<mesh::PartitionRule> kRules{{"a/w$", {"dp", "tp"}}, {".*", {}}};
+
+// The distinct memories that the shards of `b`, which is whole on all eight devices, lie in.
+size_t MemoriesOfB(const LoadResult& loaded) {
+  const auto& array = std::get<array::ShardedArray>(loaded.tree.Find("b")->leaf());
+  std::set<const std::byte*> memories;
+  for (const array::Shard& shard : array.shards()) memories.insert(shard.buffer.data());
+  return memories.size();
+}
+
+TEST_F(LoadTest, ReplicasHaveMemoryOfTheirOwnOrShareIt) {
+  const LoadRequest request{.mesh = Mesh24(), .rules = kRules};
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadResult copied, Run(request));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadResult shared,
+                               Run(request, {.replicas = Replicas::kShare}));
+  EXPECT_EQ(MemoriesOfB(copied), 8);
+  EXPECT_EQ(MemoriesOfB(shared), 1);
+  EXPECT_EQ(Values(*shared.tree.Find("b")), Values(*copied.tree.Find("b")));
+  const auto& array = std::get<array::ShardedArray>(shared.tree.Find("b")->leaf());
+  EXPECT_EQ(array.shards()[7].buffer.placement().device_id, 7);
+}
+
+TEST_F(LoadTest, MemoryThatTheHostCannotSeeIsNotShared) {
+  platform_ = std::make_unique<device::testing::FarPlatform>(
+      0, std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadResult loaded, Run({.mesh = Mesh24(), .rules = kRules},
+                                                            {.replicas = Replicas::kShare}));
+  EXPECT_EQ(MemoriesOfB(loaded), 8);
+}
 
 TEST_F(LoadTest, GivesTheTreeOnTheMesh) {
   stored_.Sealed();

@@ -15,6 +15,7 @@
 #include "tessera/core/json.h"
 #include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
+#include "tessera/core/task_group.h"
 #include "tessera/core/text.h"
 #include "tessera/store/concurrent.h"
 
@@ -55,6 +56,11 @@ struct Document {
   Bytes text;
 };
 
+// Without a copy, as there may be very many.
+Bytes BytesOf(const std::shared_ptr<const ledger::ArrayManifest>& manifest) {
+  return Bytes::Borrow(std::as_bytes(std::span(manifest->metadata)), manifest);
+}
+
 bool IsGroup(const Document& document) {
   if (document.format != zarr::Format::kV3) return false;
   const auto json = ParseJson(document.text.text());
@@ -62,7 +68,7 @@ bool IsGroup(const Document& document) {
 }
 
 // The index is information, the metadata decides; but one of them is then another array's.
-absl::Status CheckRecord(const ledger::ArrayRecord& record, const zarr::Metadata& metadata) {
+absl::Status CheckRecord(const IndexedArray& record, const zarr::Metadata& metadata) {
   if (record.shape == metadata.shape && record.dtype == DTypeName(metadata.dtype)) {
     return absl::OkStatus();
   }
@@ -90,7 +96,12 @@ class Opener {
     data_->format = detected.format;
     if (data_->format == Format::kSafetensors) return OpenFiles(detected.files);
     data_->has_index = view.index_text.has_value();
+    TESSERA_RETURN_IF_ERROR(ReadIndex(view));
+    // Of very many arrays both take long.
+    TaskGroup reading(io_.pool(), stop_);
+    reading.Run([this](const std::stop_token&) { return ReadNotedManifests(); });
     TESSERA_RETURN_IF_ERROR(FindEntries(view, detected.listing));
+    TESSERA_RETURN_IF_ERROR(reading.Join());
     if (options_.verify) TESSERA_RETURN_IF_ERROR(FindManifests());
     TESSERA_RETURN_IF_ERROR(ReadArrays());
     data_->prefix = std::move(entries_.prefix);
@@ -116,20 +127,42 @@ class Opener {
     return Checkpoint(std::move(data_));
   }
 
+  absl::Status ReadIndex(const commit::View& view) {
+    if (!view.index_text.has_value()) return absl::OkStatus();
+    auto index = ledger::DecodeIndexFile(*view.index_text);
+    if (!index.ok()) {
+      return Prefixed(index.status(), data_->view->Describe(ledger::kIndexName));
+    }
+    index_ = *std::move(index);
+    data_->prefixes = PrefixesOf(*index_);
+    data_->index_version = index_->version;
+    return absl::OkStatus();
+  }
+
   absl::Status FindEntries(const commit::View& view, std::span<const store::ListEntry> listing) {
-    if (!view.index_text.has_value()) {
+    if (!index_.has_value()) {
       TESSERA_ASSIGN_OR_RETURN(
           entries_, EntriesOfListing(*data_->view, listing, options_.prefix, options_.all_prefixes,
                                      view.unfinished_paths));
       return absl::OkStatus();
     }
-    const std::string where = data_->view->Describe(ledger::kIndexName);
-    auto index = ledger::DecodeIndexFile(*view.index_text);
-    if (!index.ok()) return Prefixed(index.status(), where);
-    index_ = *std::move(index);
     auto entries = EntriesOfIndex(*index_, options_.prefix, options_.all_prefixes);
-    if (!entries.ok()) return Prefixed(entries.status(), where);
+    if (!entries.ok()) {
+      return Prefixed(entries.status(), data_->view->Describe(ledger::kIndexName));
+    }
     entries_ = *std::move(entries);
+    return absl::OkStatus();
+  }
+
+  // Of the prefixes that may be wanted.  What is wrong with one is told when it is.
+  absl::Status ReadNotedManifests() {
+    if (!index_.has_value() || !options_.verify) return absl::OkStatus();
+    for (const auto& [prefix, note] : index_->notes) {
+      const bool may_be_wanted =
+          options_.all_prefixes || options_.prefix.empty() || prefix == options_.prefix;
+      if (!may_be_wanted || !note.manifest.starts_with(commit::kOwnFolder)) continue;
+      noted_.emplace(prefix, FindVouching(*data_->view, prefix, note.manifest, stop_));
+    }
     return absl::OkStatus();
   }
 
@@ -171,8 +204,7 @@ class Opener {
       return InvalidArgument(data_->view->Describe(ledger::kIndexName), ": the manifest ",
                              Quoted(note.manifest), " does not lie in ", commit::kOwnFolder);
     }
-    TESSERA_ASSIGN_OR_RETURN(Vouching vouching,
-                             FindVouching(*data_->view, prefix, note.manifest, stop_));
+    TESSERA_ASSIGN_OR_RETURN(Vouching vouching, std::move(noted_.at(prefix)));
     const std::string where = data_->view->Describe(vouching.key);
     if (!vouching.manifest.has_value()) {
       return DataLoss(where, ": the manifest that the index names is missing");
@@ -256,6 +288,9 @@ class Opener {
     for (const zarr::Format format : {zarr::Format::kV2, zarr::Format::kV3}) {
       if (!name.empty() && name != zarr::MetadataName(format)) continue;
       std::string key = KeyBelow(entry.path, zarr::MetadataName(format));
+      if (options_.metadata_of_manifest && array.manifest != nullptr) {
+        return Document{format, std::move(key), BytesOf(array.manifest)};
+      }
       TESSERA_ASSIGN_OR_RETURN(
           store::ReadResult read,
           data_->view->Read(key, store::ByteRange::AtMost(zarr::kMaxMetadataBytes), stop));
@@ -271,6 +306,7 @@ class Opener {
   const std::stop_token stop_;
   std::shared_ptr<Checkpoint::Data> data_ = std::make_shared<Checkpoint::Data>();
   std::optional<ledger::TensorstoreIndex> index_;
+  absl::flat_hash_map<std::string, absl::StatusOr<Vouching>> noted_;
   Entries entries_;
   absl::flat_hash_map<std::string, std::shared_ptr<const ledger::ArrayManifest>> manifests_;
   absl::flat_hash_set<std::string> vouched_;  // prefixes that have a manifest

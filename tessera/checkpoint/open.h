@@ -27,6 +27,9 @@ struct OpenOptions {
   bool all_prefixes = false;
   // Reads the manifest and holds the metadata documents against it.
   bool verify = true;
+  // Takes the metadata documents that the manifest holds as they are, without reading those of the
+  // arrays: for who looks at what was saved, and reads no data.
+  bool metadata_of_manifest = false;
   // The safetensors file, or index of some, in the folder that is meant; empty: what DetectFormat
   // finds.
   std::string file = {};
@@ -63,10 +66,14 @@ class Checkpoint {
   // In the order of the index, or by path where there is none.
   std::span<const CheckpointArray> arrays() const { return data_->arrays; }
   const std::string& prefix() const { return data_->prefix; }
+  // That the index lists, "" for arrays without one; empty where there is no index of prefixes.
+  const std::vector<std::string>& prefixes() const { return data_->prefixes; }
   // Of the tree that was saved, where the writer kept it and one prefix was opened; its arrays are
   // numbered as arrays() is.
   const std::optional<ledger::SavedTree>& structure() const { return data_->structure; }
   Format format() const { return data_->format; }
+  // That the index names; empty where there is none of tensorstore.
+  const std::string& index_version() const { return data_->index_version; }
   bool has_index() const { return data_->has_index; }
   // What a writer has put into the headers of safetensors files: the members of `__metadata__` of
   // the first one, then those of the index that it does not have.  Empty for other formats.
@@ -93,9 +100,11 @@ class Checkpoint {
     std::string state_id;
     Format format = Format::kTensorstore;
     bool has_index = false;
+    std::string index_version;
     std::vector<std::pair<std::string, std::string>> header_metadata;
     Integrity integrity = Integrity::kNone;
     std::string prefix;
+    std::vector<std::string> prefixes;
     std::shared_ptr<const safetensors::FileSet> set;
     std::vector<CheckpointArray> arrays;
     std::optional<ledger::SavedTree> structure;

@@ -1,7 +1,6 @@
 #include "tessera/checkpoint/open_entries.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,6 +17,11 @@ namespace {
 constexpr std::string_view kLockEnd = ".__lock";
 constexpr std::string_view kOcdbtManifest = "manifest.ocdbt";
 
+// Whether `key` is the folder or lies below it; folders are named with a slash at their end.
+bool LiesIn(std::string_view key, std::string_view folder) {
+  return key.starts_with(folder) || key == folder.substr(0, folder.size() - 1);
+}
+
 absl::Status CheckPart(std::string_view part) {
   if (part.ends_with(kLockEnd)) {
     return InvalidArgument("the part ", Quoted(part), " is the name of a lock");
@@ -25,25 +29,18 @@ absl::Status CheckPart(std::string_view part) {
   return absl::OkStatus();
 }
 
-std::string Dotted(std::span<const std::string> key) {
-  std::string text;
-  for (const std::string& component : key) text += Concat(text.empty() ? "" : ".", component);
-  return text;
-}
-
 // Paths that are equal or lie in one another belong to no checkpoint that could be told apart.
 absl::Status CheckPaths(std::span<const ArrayEntry> entries) {
   std::vector<std::string> paths;
-  std::vector<std::string> names;
+  paths.reserve(entries.size());
   for (const ArrayEntry& entry : entries) {
     if (entry.path.empty() && entries.size() > 1) {
       return InvalidArgument("the array at the root, with the path '.', is not the only one of ",
                              entries.size());
     }
     paths.push_back(entry.path);
-    names.push_back(Dotted(entry.key));
   }
-  return tree::CheckUniquePaths(paths, names);
+  return tree::CheckUniquePaths(paths, [&](size_t i) { return DottedKey(entries[i].key); });
 }
 
 // With every prefix at once a key says which one it is of.
@@ -57,33 +54,54 @@ std::vector<std::string> KeyWithPrefix(const ledger::ArrayRecord& record,
   return whole;
 }
 
+// Told from the path as it is used here.
+std::vector<std::string> KeyOf(const ledger::ArrayRecord& record, const std::string& path,
+                               const std::string& prefix, bool all_prefixes) {
+  const auto key_of = [&](const ledger::ArrayRecord& used) {
+    return all_prefixes ? KeyWithPrefix(used, prefix) : ledger::KeyWithoutPrefix(used, prefix);
+  };
+  if (record.path == path || record.path == ".") return key_of(record);
+  ledger::ArrayRecord used = record;
+  used.path = path;
+  return key_of(used);
+}
+
 absl::Status AppendList(std::span<const ledger::ArrayRecord> records, const std::string& prefix,
                         bool all_prefixes, std::vector<ArrayEntry>& entries) {
   for (size_t i = 0; i < records.size(); ++i) {
     auto path = SafePath(records[i].path);
     if (!path.ok()) return Prefixed(path.status(), Concat("index entry ", i));
-    ledger::ArrayRecord record = records[i];
-    // Key and path are told from the path as it is used here.
-    if (record.path != "." && record.path.find('/') == std::string::npos) record.path = *path;
-    std::vector<std::string> key =
-        all_prefixes ? KeyWithPrefix(record, prefix) : ledger::KeyWithoutPrefix(record, prefix);
-    entries.push_back({std::move(key), *std::move(path), std::move(record)});
+    const ledger::ArrayRecord& record = records[i];
+    entries.push_back({KeyOf(record, *path, prefix, all_prefixes), *std::move(path),
+                       IndexedArray{record.shape, record.dtype}});
   }
   return absl::OkStatus();
 }
 
+// A key that is looked at where it is, as copies of very many take long.
+struct KeyView {
+  const std::vector<std::string>* key;
+
+  friend bool operator==(const KeyView& a, const KeyView& b) { return *a.key == *b.key; }
+  template <typename State>
+  friend State AbslHashValue(State state, const KeyView& view) {
+    return State::combine(std::move(state), *view.key);
+  }
+};
+
 // Of two entries of one key the later one counts, in the place of the earlier one.
 std::vector<ArrayEntry> WithoutReplaced(std::vector<ArrayEntry> entries) {
-  std::map<std::vector<std::string>, size_t> position;
-  std::vector<ArrayEntry> kept;
-  for (ArrayEntry& entry : entries) {
-    const auto [known, is_new] = position.try_emplace(entry.key, kept.size());
-    if (is_new) {
-      kept.push_back(std::move(entry));
-    } else {
-      kept[known->second] = std::move(entry);
-    }
+  absl::flat_hash_map<KeyView, size_t> position;
+  position.reserve(entries.size());
+  std::vector<size_t> last;  // of each key, by its first place
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto [known, is_new] = position.try_emplace(KeyView{&entries[i].key}, last.size());
+    if (is_new) last.push_back(i);
+    last[known->second] = i;
   }
+  if (last.size() == entries.size()) return entries;
+  std::vector<ArrayEntry> kept;
+  for (size_t i : last) kept.push_back(std::move(entries[i]));
   return kept;
 }
 
@@ -151,9 +169,21 @@ std::optional<ArrayEntry> EntryOfKey(std::string_view key) {
 
 }  // namespace
 
+std::vector<std::string> PrefixesOf(const ledger::TensorstoreIndex& index) {
+  std::vector<std::string> names;
+  if (index.arrays.has_value()) names.emplace_back();
+  if (index.prefixes.has_value()) {
+    for (const auto& [prefix, records] : *index.prefixes) names.push_back(prefix);
+  }
+  return names;
+}
+
 std::string DottedKey(std::span<const std::string> key) {
   std::string text;
-  for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : ".", key[i]);
+  for (size_t i = 0; i < key.size(); ++i) {
+    if (i > 0) text += '.';
+    text += key[i];
+  }
   return text;
 }
 
@@ -168,12 +198,15 @@ absl::StatusOr<std::string> SafePath(std::string_view path) {
   if (path == ".") return std::string();
   std::string key(path);
   if (key.find('/') == std::string::npos) std::replace(key.begin(), key.end(), '\\', '/');
-  const absl::Status valid = store::ValidateKey(key);
-  absl::Status status = valid;
+  absl::Status status = store::ValidateKey(key);
   if (status.ok()) {
-    for (const std::string& part : tree::SplitLegacyPath(key)) status.Update(CheckPart(part));
+    for (std::string_view rest = key; !rest.empty();) {
+      const std::string_view part = rest.substr(0, rest.find('/'));
+      status.Update(CheckPart(part));
+      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    }
   }
-  if (status.ok() && Concat(key, "/").starts_with(commit::kOwnFolder)) {
+  if (status.ok() && LiesIn(key, commit::kOwnFolder)) {
     status = InvalidArgument("it lies in ", commit::kOwnFolder);
   }
   if (status.ok()) return key;

@@ -12,17 +12,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/core/shape.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/store/kv_store.h"
 
 namespace tessera::checkpoint {
 
-struct ArrayEntry {
-  std::vector<std::string> key;                    // components, without the prefix
-  std::string path;                                // in the store; empty: its root
-  std::optional<ledger::ArrayRecord> record = {};  // what the index says
-  std::string metadata_name = {};                  // of the document that was found; empty: any
+// What an index says of an array, beside where it lies.
+struct IndexedArray {
+  Dims shape;
+  std::string dtype;
 };
+
+struct ArrayEntry {
+  std::vector<std::string> key;  // components, without the prefix
+  std::string path;              // in the store; empty: its root
+  std::optional<IndexedArray> record = {};
+  std::string metadata_name = {};  // of the document that was found; empty: any
+};
+
+// That an index lists, "" for arrays without one.
+std::vector<std::string> PrefixesOf(const ledger::TensorstoreIndex& index);
 
 // As messages call an array.
 std::string DottedKey(std::span<const std::string> key);

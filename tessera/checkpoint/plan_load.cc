@@ -280,7 +280,7 @@ double LoadPlan::balance() const {
     sum += static_cast<double>(device.bytes);
     most = std::max(most, static_cast<double>(device.bytes));
   }
-  return sum == 0 ? 1 : most * static_cast<double>(devices.size()) / sum;
+  return most == 0 ? 1 : sum / (most * static_cast<double>(devices.size()));
 }
 
 }  // namespace tessera::checkpoint

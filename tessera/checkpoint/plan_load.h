@@ -87,12 +87,13 @@ struct DevicePlan {
 };
 
 struct LoadPlan {
-  std::vector<ArrayPlan> arrays;       // in the order of the checkpoint
-  std::vector<ProcessPlan> processes;  // ascending
-  std::vector<DevicePlan> devices;     // by id
+  std::vector<ArrayPlan> arrays = {};       // in the order of the checkpoint
+  std::vector<ProcessPlan> processes = {};  // ascending
+  std::vector<DevicePlan> devices = {};     // by id
   friend bool operator==(const LoadPlan&, const LoadPlan&) = default;
 
-  // Bytes of the device that gets most, to those of an average one; 1 without any bytes.
+  // Bytes of an average device to those of the one that gets most, as mesh::ShardingAnalysis has
+  // it: 1 when all get as much, or nothing.
   double balance() const;
   // A line for each array, process and device.
   std::string Text() const;

@@ -64,28 +64,100 @@ absl::StatusOr<PartCounts> CountProduct(const BlockLayout& layout,
   return counts;
 }
 
-absl::StatusOr<PartCounts> CountOneByOne(const BlockLayout& layout,
-                                         const BlockLayout::Process& process, DimsView shape,
-                                         DimsView chunk_shape) {
-  PartCounts counts;
-  std::vector<Box> boxes;
-  Dims block_shape(shape.begin(), shape.end());
-  for (size_t d = 0; d < shape.size(); ++d) block_shape[d] /= layout.split()[d];
-  for (Dims origin : process.blocks) {
-    for (size_t d = 0; d < shape.size(); ++d) origin[d] *= block_shape[d];
-    TESSERA_ASSIGN_OR_RETURN(Box box, Box::Make(origin, block_shape));
-    TESSERA_ASSIGN_OR_RETURN(const int64_t elements, box.num_elements());
-    counts.wanted += elements;
-    boxes.push_back(std::move(box));
+// Chunks along one dimension that the same blocks meet.
+struct Segment {
+  int64_t first = 0;  // chunks [first, end)
+  int64_t end = 0;
+  int64_t covered = 0;  // indices of those chunks
+};
+
+// The segments of a dimension, ascending; every block meets whole ones.
+std::vector<Segment> SegmentsOf(std::span<const int64_t> blocks, int64_t block_size, int64_t size,
+                                int64_t chunk) {
+  std::vector<int64_t> cuts;
+  for (const int64_t block : blocks) {
+    cuts.push_back(block * block_size / chunk);
+    cuts.push_back(((block + 1) * block_size - 1) / chunk + 1);
   }
-  TESSERA_RETURN_IF_ERROR(ForEachPart(shape, chunk_shape, boxes, [&](const Box& part) {
-    Dims cell(part.origin());
-    for (size_t d = 0; d < cell.size(); ++d) cell[d] /= chunk_shape[d];
-    ++counts.parts;
-    const auto elements = CellBox(cell, chunk_shape, shape).num_elements();
-    if (elements.ok()) counts.decoded += *elements;
-    return elements.status();
-  }));
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<Segment> segments;
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const int64_t end_index = cuts[i + 1] - 1 == (size - 1) / chunk ? size : cuts[i + 1] * chunk;
+    segments.push_back({cuts[i], cuts[i + 1], end_index - cuts[i] * chunk});
+  }
+  return segments;
+}
+
+// The cells of the grid of segments, numbered in C order, that blocks meet: each once.
+class MetCells {
+ public:
+  MetCells(const BlockLayout& layout, const BlockLayout::Process& process, DimsView shape,
+           DimsView chunk_shape)
+      : shape_(shape), chunk_shape_(chunk_shape), split_(layout.split()) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      segments_.push_back(
+          SegmentsOf(process.factors[d], shape[d] / split_[d], shape[d], chunk_shape[d]));
+    }
+    for (const Dims& block : process.blocks) Add(block, 0, 0);
+    std::sort(cells_.begin(), cells_.end());
+    cells_.erase(std::unique(cells_.begin(), cells_.end()), cells_.end());
+  }
+
+  absl::Status AddTo(PartCounts& counts) const {
+    for (int64_t cell : cells_) {
+      int64_t parts = 1;
+      int64_t decoded = 1;
+      for (size_t d = segments_.size(); d-- > 0;) {
+        const auto along = static_cast<int64_t>(segments_[d].size());
+        const Segment& segment = segments_[d][cell % along];
+        cell /= along;
+        TESSERA_ASSIGN_OR_RETURN(parts, CheckedProduct(parts, segment.end - segment.first));
+        TESSERA_ASSIGN_OR_RETURN(decoded, CheckedProduct(decoded, segment.covered));
+      }
+      counts.parts += parts;
+      counts.decoded += decoded;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Add(const Dims& block, size_t d, int64_t cell) {
+    if (d == segments_.size()) {
+      cells_.push_back(cell);
+      return;
+    }
+    const int64_t block_size = shape_[d] / split_[d];
+    const int64_t first = block[d] * block_size / chunk_shape_[d];
+    const int64_t last = ((block[d] + 1) * block_size - 1) / chunk_shape_[d];
+    const auto& along = segments_[d];
+    auto segment =
+        std::lower_bound(along.begin(), along.end(), first,
+                         [](const Segment& each, int64_t chunk) { return each.first < chunk; });
+    for (; segment != along.end() && segment->first <= last; ++segment) {
+      Add(block, d + 1, cell * static_cast<int64_t>(along.size()) + (segment - along.begin()));
+    }
+  }
+
+  DimsView shape_;
+  DimsView chunk_shape_;
+  const Dims& split_;
+  std::vector<std::vector<Segment>> segments_;  // by dimension
+  std::vector<int64_t> cells_;
+};
+
+absl::StatusOr<PartCounts> CountUneven(const BlockLayout& layout,
+                                       const BlockLayout::Process& process, DimsView shape,
+                                       DimsView chunk_shape) {
+  PartCounts counts;
+  int64_t elements = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return counts;
+    TESSERA_ASSIGN_OR_RETURN(elements, CheckedProduct(elements, shape[d] / layout.split()[d]));
+  }
+  TESSERA_ASSIGN_OR_RETURN(counts.wanted,
+                           CheckedProduct(elements, static_cast<int64_t>(process.blocks.size())));
+  TESSERA_RETURN_IF_ERROR(MetCells(layout, process, shape, chunk_shape).AddTo(counts));
   return counts;
 }
 
@@ -139,7 +211,7 @@ absl::StatusOr<PartCounts> CountParts(const BlockLayout& layout,
                                       const BlockLayout::Process& process, DimsView shape,
                                       DimsView chunk_shape) {
   if (process.is_product) return CountProduct(layout, process, shape, chunk_shape);
-  return CountOneByOne(layout, process, shape, chunk_shape);
+  return CountUneven(layout, process, shape, chunk_shape);
 }
 
 }  // namespace tessera::checkpoint

@@ -37,10 +37,9 @@ class BlockLayout {
   struct Process {
     int process = 0;
     int64_t devices = 0;
-    std::vector<Dims> blocks;  // distinct, ascending
-    // Per dimension, ascending, when the blocks are all that these make; else empty.
-    std::vector<std::vector<int64_t>> factors;
-    bool is_product = false;
+    std::vector<Dims> blocks;                   // distinct, ascending
+    std::vector<std::vector<int64_t>> factors;  // per dimension: those of the blocks, ascending
+    bool is_product = false;                    // the blocks are all that the factors make
   };
 
   // Errors of mesh::PlaceShards.
@@ -56,8 +55,9 @@ class BlockLayout {
   std::vector<Process> processes_;
 };
 
-// By a formula of a few steps per block where the blocks of a process make a grid, as they do on
-// every mesh that people build; else as ForEachPart.  REQUIRES: the layout divides `shape`.
+// By a formula of a few steps per block, however many chunks there are: fewest where the blocks of
+// a process make a grid, as they do on every mesh that people build.  REQUIRES: the layout divides
+// `shape`.
 absl::StatusOr<PartCounts> CountParts(const BlockLayout& layout,
                                       const BlockLayout::Process& process, DimsView shape,
                                       DimsView chunk_shape);

@@ -12,6 +12,7 @@
 namespace tessera::checkpoint {
 namespace {
 
+using ::tessera::testing::IsOkAndHolds;
 using ::testing::ElementsAre;
 
 Box MakeBox(const Dims& origin, const Dims& shape) { return *Box::Make(origin, shape); }
@@ -83,6 +84,22 @@ RC_GTEST_PROP(CountPartsTest, TheFormulaCountsWhatIsListed, ()) {
     RC_ASSERT(counts.ok());
     RC_ASSERT(*counts == CountedOneByOne(shape, chunk, boxes));
   }
+}
+
+// Of two by three blocks process 1 has the last of the first row and the first of the second one.
+TEST(CountPartsTest, BlocksThatMakeNoGridAreCountedWithoutLookingAtChunks) {
+  std::vector<mesh::Device> devices;
+  for (int i = 0; i < 6; ++i) devices.push_back({i, i / 2});
+  const mesh::Mesh mesh = *mesh::Mesh::Make({{"x", 2}, {"y", 3}}, std::move(devices));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const BlockLayout layout,
+                               BlockLayout::Make(*mesh::NamedSharding::Make(mesh, {"x", "y"}), 2));
+  const Dims shape{int64_t{1} << 40, int64_t{3} << 17};
+  const int64_t block = (int64_t{1} << 39) * (int64_t{1} << 17);
+  EXPECT_THAT(CountParts(layout, layout.processes()[1], shape, Dims{1, 1}),
+              IsOkAndHolds(PartCounts{2 * block, 2 * block, 2 * block}));
+  // Chunks of half an array's rows and columns, each in use by one block.
+  EXPECT_THAT(CountParts(layout, layout.processes()[1], shape, Dims{shape[0] / 2, shape[1] / 2}),
+              IsOkAndHolds(PartCounts{2, 2 * block, 3 * block}));
 }
 
 }  // namespace

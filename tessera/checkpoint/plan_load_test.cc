@@ -71,6 +71,12 @@ TEST_F(PlanLoadTest, TellsWhatEveryProcessReads) {
   EXPECT_THAT(PlanLoad(Open(), request, {.budget_bytes = 1000}), IsOkAndHolds(plan));
 }
 
+TEST_F(PlanLoadTest, BalanceIsTheMeanToTheMost) {
+  EXPECT_EQ((LoadPlan{.devices = {{{0}, 10}, {{1}, 30}}}.balance()), 20.0 / 30);
+  EXPECT_EQ((LoadPlan{.devices = {{{0}, 0}, {{1}, 0}}}.balance()), 1.0);
+  EXPECT_EQ(LoadPlan().balance(), 1.0);
+}
+
 TEST_F(PlanLoadTest, ColumnsOfRowChunksAreAmplified) {
   const LoadRequest request{.mesh = Mesh24OverRanks(2),
                             .rules = {{{"a/w$", {nullptr, {"dp", "tp"}}}, {".*", {}}}}};

@@ -32,6 +32,7 @@ absl::StatusOr<std::string> FromRankZero(SaveJob& job, const absl::StatusOr<std:
                         : Bytes::CopyOf(Concat("-", comm::EncodeStatus(mine.status()).text()));
   }
   TESSERA_ASSIGN_OR_RETURN(const Bytes told, job.comm->Broadcast(std::move(message), 0, job.limit));
+  if (job.comm->rank() == 0) return mine;  // its error as it made it
   if (told.empty()) return Internal("rank 0 has sent nothing");
   if (told.text().front() == '+') return std::string(told.text().substr(1));
   return comm::DecodeStatus(told.span().subspan(1));

@@ -56,6 +56,11 @@ absl::StatusOr<std::vector<Future<SaveReport>>> Saver::StartAll(
   return futures;
 }
 
+void Saver::UseComm(comm::Comm& comm) {
+  if (background_.joinable()) background_.join();
+  comm_ = &comm;
+}
+
 absl::Status Saver::WaitUntilFinished() {
   if (background_.joinable()) background_.join();
   MutexLock lock(mutex_);

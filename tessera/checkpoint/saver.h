@@ -79,6 +79,9 @@ class Saver {
       const absl::StatusOr<std::shared_ptr<store::KvStore>>& store,
       std::span<const SavePart> parts);
 
+  // Saves with these ranks from the next call on.  Waits for the save that runs.
+  void UseComm(comm::Comm& comm);
+
   // Returns when no save runs: with the error of the last one, unless it was returned before.
   absl::Status WaitUntilFinished();
 

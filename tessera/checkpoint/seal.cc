@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/checkpoint/byte_progress.h"
 #include "tessera/checkpoint/detect_format.h"
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/stored_values.h"
@@ -45,23 +46,40 @@ std::vector<ledger::StoredRecord> StoredBy(const ledger::Manifest& manifest) {
 
 class Sealer {
  public:
-  Sealer(store::KvStore& store, IoContext& io, std::stop_token stop)
-      : base_(store), io_(io), stop_(std::move(stop)) {}
+  Sealer(store::KvStore& store, IoContext& io, const SealOptions& options, std::stop_token stop)
+      : base_(store),
+        io_(io),
+        options_(options),
+        stop_(std::move(stop)),
+        progress_(options.progress) {}
 
-  absl::StatusOr<SealReport> Run(const SealOptions& options) {
+  absl::StatusOr<SealReport> Run() {
     TESSERA_ASSIGN_OR_RETURN(view_, commit::OpenView(base_, stop_));
     TESSERA_ASSIGN_OR_RETURN(const Detected detected,
-                             DetectFormat(view_, options.file, io_, stop_));
+                             DetectFormat(view_, options_.file, io_, stop_));
     if (detected.format == Format::kSafetensors) {
-      return SealSet(base_, *view_.store, detected.files, io_, stop_);
+      return SealSet(base_, *view_.store, detected.files, io_, options_, stop_);
     }
     TESSERA_ASSIGN_OR_RETURN(const std::vector<List> lists, FindLists(detected.listing));
+    TESSERA_RETURN_IF_ERROR(AddTotal(lists));
     for (const List& list : lists) TESSERA_RETURN_IF_ERROR(SealList(list));
     TESSERA_RETURN_IF_ERROR(base_.Flush(stop_));
     return std::move(report_);
   }
 
  private:
+  // Every chunk is read twice: to decode it and to hash it.
+  absl::Status AddTotal(const std::vector<List>& lists) {
+    if (!progress_.watched()) return absl::OkStatus();
+    std::vector<ArrayEntry> arrays;
+    for (const List& list : lists) {
+      arrays.insert(arrays.end(), list.arrays.begin(), list.arrays.end());
+    }
+    TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, BytesBelow(*view_.store, arrays, stop_));
+    progress_.AddTotal(2 * bytes);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::vector<List>> FindLists(std::span<const store::ListEntry> listing) {
     if (!view_.index_text.has_value()) {
       TESSERA_ASSIGN_OR_RETURN(Entries entries, EntriesOfListing(*view_.store, listing, "", true,
@@ -120,6 +138,9 @@ class Sealer {
 
   absl::StatusOr<bool> AreStored(const std::vector<ledger::StoredRecord>& values) {
     std::atomic<bool> all = true;
+    for (const ledger::StoredRecord& value : values) {
+      progress_.AddTotal(static_cast<int64_t>(value.size));
+    }
     TESSERA_RETURN_IF_ERROR(zarr::ForEachCell(
         io_, "seal", static_cast<int64_t>(values.size()), kPieceBytes, stop_,
         [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) -> absl::Status {
@@ -127,6 +148,7 @@ class Sealer {
           const auto found = HashStored(*view_.store, value.name, value.size,
                                         worker.stored.Resize(kPieceBytes), stop);
           if (!found.ok() && !absl::IsOutOfRange(found.status())) return found.status();
+          progress_.Done(static_cast<int64_t>(value.size));
           if (!found.ok() || !found->has_value() || (*found)->size != value.size ||
               (*found)->hash != value.hash) {
             all = false;
@@ -140,10 +162,7 @@ class Sealer {
     ledger::Manifest manifest{
         .id = std::string(kSealId), .prefix = list.prefix, .replaces = list.replaces};
     if (index_.has_value()) manifest.index_digest = ledger::IndexDigest(*index_, list.prefix);
-    for (const ArrayEntry& entry : list.arrays) {
-      TESSERA_ASSIGN_OR_RETURN(ledger::ArrayManifest array, SealArray(entry));
-      manifest.arrays.push_back(std::move(array));
-    }
+    TESSERA_ASSIGN_OR_RETURN(manifest.arrays, SealArrays(list.arrays));
     TESSERA_ASSIGN_OR_RETURN(manifest.files, HashFiles(list.files));
     TESSERA_ASSIGN_OR_RETURN(const std::string text, ledger::EncodeManifest(manifest));
     TESSERA_RETURN_IF_ERROR(
@@ -167,9 +186,31 @@ class Sealer {
     return files;
   }
 
-  absl::StatusOr<ledger::ArrayManifest> SealArray(const ArrayEntry& entry) {
+  // Many at once: there may be many of one chunk each.
+  absl::StatusOr<std::vector<ledger::ArrayManifest>> SealArrays(
+      const std::vector<ArrayEntry>& entries) {
+    std::vector<ledger::ArrayManifest> arrays(entries.size());
+    TESSERA_RETURN_IF_ERROR(zarr::ForEachCell(
+        io_, "seal", static_cast<int64_t>(entries.size()), 0, stop_,
+        [&](int64_t i, zarr::Worker&, const std::stop_token& stop) -> absl::Status {
+          const auto number = static_cast<size_t>(i);
+          TESSERA_ASSIGN_OR_RETURN(arrays[number], SealArray(entries[number], stop));
+          return absl::OkStatus();
+        }));
+    for (const ledger::ArrayManifest& array : arrays) {
+      report_.chunks += static_cast<int64_t>(array.chunks.size());
+      for (const ledger::StoredRecord& chunk : array.chunks) {
+        report_.bytes += static_cast<int64_t>(chunk.size);
+      }
+    }
+    return arrays;
+  }
+
+  absl::StatusOr<ledger::ArrayManifest> SealArray(const ArrayEntry& entry,
+                                                  const std::stop_token& stop) {
     TESSERA_ASSIGN_OR_RETURN(const UnsealedFindings findings,
-                             CheckUnsealedArray(*view_.store, entry, false, io_, stop_));
+                             CheckUnsealedArray(*view_.store, entry, io_, stop));
+    progress_.Done(findings.bytes);
     if (!findings.problems.empty()) {
       const VerifyProblem& first = findings.problems.front();
       return DataLoss("array ", Quoted(first.key), ": ", first.file, ": ", first.problem,
@@ -178,7 +219,7 @@ class Sealer {
                           : Concat(" (and ", findings.problems.size() - 1, " more)"));
     }
     TESSERA_ASSIGN_OR_RETURN(const zarr::Array array,
-                             zarr::Array::Open(*view_.store, entry.path, {}, stop_));
+                             zarr::Array::Open(*view_.store, entry.path, {}, stop));
     ledger::ArrayManifest sealed{entry.path.empty() ? "." : entry.path,
                                  std::string(zarr::MetadataName(array.metadata().format)),
                                  {},
@@ -186,25 +227,26 @@ class Sealer {
     TESSERA_ASSIGN_OR_RETURN(
         const store::ReadResult document,
         view_.store->Read(KeyBelow(entry.path, sealed.metadata_name),
-                          store::ByteRange::AtMost(zarr::kMaxMetadataBytes), stop_));
+                          store::ByteRange::AtMost(zarr::kMaxMetadataBytes), stop));
     if (!document.value.has_value()) {
       return Aborted("array ", Quoted(entry.path), ": its metadata went away while it was sealed");
     }
     sealed.metadata = document.value->text();
-    TESSERA_ASSIGN_OR_RETURN(sealed.chunks, HashChunks(entry, array));
+    TESSERA_ASSIGN_OR_RETURN(sealed.chunks, HashChunks(entry, array, stop));
     return sealed;
   }
 
   // Chunks that may be absent, and are, are left out.
   absl::StatusOr<std::vector<ledger::StoredRecord>> HashChunks(const ArrayEntry& entry,
-                                                               const zarr::Array& array) {
+                                                               const zarr::Array& array,
+                                                               const std::stop_token& stopped) {
     TESSERA_ASSIGN_OR_RETURN(
         const CellRange cells,
         CellRange::Of(Box::Whole(array.metadata().shape), array.metadata().chunk_shape));
     std::vector<std::optional<StoredValue>> values(static_cast<size_t>(cells.size()));
     const uint64_t most = static_cast<uint64_t>(array.codec().most_encoded_bytes());
     TESSERA_RETURN_IF_ERROR(zarr::ForEachCell(
-        io_, entry.path, cells.size(), kPieceBytes, stop_,
+        io_, entry.path, cells.size(), kPieceBytes, stopped,
         [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) -> absl::Status {
           TESSERA_ASSIGN_OR_RETURN(values[static_cast<size_t>(i)],
                                    HashStored(*view_.store, array.KeyOf(cells.at(i)), most,
@@ -217,15 +259,16 @@ class Sealer {
       if (!values[i].has_value()) continue;
       const std::string key = array.KeyOf(cells.at(static_cast<int64_t>(i)));
       chunks.push_back({key.substr(below), values[i]->size, values[i]->hash});
-      ++report_.chunks;
-      report_.bytes += static_cast<int64_t>(values[i]->size);
+      progress_.Done(static_cast<int64_t>(values[i]->size));
     }
     return chunks;
   }
 
   store::KvStore& base_;
   IoContext& io_;
+  const SealOptions& options_;
   const std::stop_token stop_;
+  ByteProgress progress_;
   commit::View view_;
   std::optional<ledger::TensorstoreIndex> index_;
   SealReport report_;
@@ -235,7 +278,7 @@ class Sealer {
 
 absl::StatusOr<SealReport> SealCheckpoint(store::KvStore& store, IoContext& io,
                                           const SealOptions& options, std::stop_token stop) {
-  return Sealer(store, io, std::move(stop)).Run(options);
+  return Sealer(store, io, options, std::move(stop)).Run();
 }
 
 }  // namespace tessera::checkpoint

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/checkpoint/byte_progress.h"
 #include "tessera/checkpoint/open_set.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/checkpoint/verify_set.h"
@@ -24,10 +25,12 @@ using safetensors::Tensor;
 
 class SetSealer {
  public:
-  SetSealer(store::KvStore& view, FileSet set, IoContext& io, std::stop_token stop)
+  SetSealer(store::KvStore& view, FileSet set, IoContext& io, const SealOptions& options,
+            std::stop_token stop)
       : set_(std::move(set)),
         unfolded_(safetensors::MakeUnfoldedStore(view, set_)),
         io_(io),
+        progress_(options.progress),
         stop_(std::move(stop)) {}
 
   absl::StatusOr<ledger::Manifest> Run(SealReport& report) {
@@ -59,6 +62,7 @@ class SetSealer {
   absl::Status ListBlocks() {
     for (const SetFile& file : set_.files()) {
       for (const Tensor& tensor : file.header->tensors) {
+        progress_.AddTotal(static_cast<int64_t>(tensor.end - tensor.begin));
         const Dims grid =
             GridShape(tensor.shape, safetensors::BlockShape(tensor.shape, tensor.dtype));
         TESSERA_ASSIGN_OR_RETURN(const int64_t count, NumElements(grid));
@@ -120,6 +124,7 @@ class SetSealer {
     }
     record.size = info.size;
     record.hash = hasher.Finish();
+    progress_.Done(static_cast<int64_t>(info.size));
     return absl::OkStatus();
   }
 
@@ -130,6 +135,7 @@ class SetSealer {
   const FileSet set_;
   const std::unique_ptr<store::KvStore> unfolded_;
   IoContext& io_;
+  ByteProgress progress_;
   const std::stop_token stop_;
   ledger::Manifest manifest_;
   std::vector<Block> blocks_;
@@ -139,7 +145,7 @@ class SetSealer {
 
 absl::StatusOr<SealReport> SealSet(store::KvStore& store, store::KvStore& view,
                                    std::span<const std::string> files, IoContext& io,
-                                   std::stop_token stop) {
+                                   const SealOptions& options, std::stop_token stop) {
   TESSERA_ASSIGN_OR_RETURN(FileSet set, OpenFileSet(view, files, io, stop));
   const std::string name = set.name();
   const std::string key = SealKey(name);
@@ -148,7 +154,8 @@ absl::StatusOr<SealReport> SealSet(store::KvStore& store, store::KvStore& view,
   const auto manifest = ReadManifest(view, key, stop);
   const bool saved = manifest.ok() && manifest->has_value() && (*manifest)->id != kSealId;
   if (saved) {
-    TESSERA_ASSIGN_OR_RETURN(const VerifyReport holds, VerifySet(view, files, io, {}, stop));
+    TESSERA_ASSIGN_OR_RETURN(const VerifyReport holds,
+                             JoinFindings({}, CheckSet(view, files, io, {}, stop)));
     if (holds.ok()) {
       report.had_seal.push_back(name);
       return report;
@@ -156,7 +163,7 @@ absl::StatusOr<SealReport> SealSet(store::KvStore& store, store::KvStore& view,
     report.replaced.push_back(name);
   }
   TESSERA_ASSIGN_OR_RETURN(const ledger::Manifest sealed,
-                           SetSealer(view, std::move(set), io, stop).Run(report));
+                           SetSealer(view, std::move(set), io, options, stop).Run(report));
   TESSERA_ASSIGN_OR_RETURN(const std::string text, ledger::EncodeManifest(sealed));
   TESSERA_RETURN_IF_ERROR(store.Write(key, std::as_bytes(std::span(text)), {}, stop));
   TESSERA_RETURN_IF_ERROR(store.Flush(std::move(stop)));

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "tessera/core/status.h"
 #include "tessera/tree/flat_map.h"
 #include "tessera/tree/map.h"
@@ -21,12 +22,6 @@ absl::StatusOr<ChoiceMap> ByName(const ShardingChoices& choices) {
     if (node.is_leaf()) by_name.emplace(name, node.leaf());
   }
   return by_name;
-}
-
-std::string Slashed(std::span<const std::string> key) {
-  std::string text;
-  for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : "/", key[i]);
-  return text;
 }
 
 absl::Status NoMesh(const mesh::PartitionSpec& spec) {
@@ -49,9 +44,10 @@ class Complaints {
     std::string text = text_;
     if (count_ > 1) text = Concat(count_, " arrays cannot be placed: ", text);
     if (count_ > kMost) text += Concat("; and ", count_ - kMost, " others");
-    const absl::Status status(first_.code(), text);
-    const auto kind = KindOf(first_);
-    return kind.has_value() ? WithKind(status, *kind) : status;
+    absl::Status status(first_.code(), text);
+    first_.ForEachPayload(
+        [&](absl::string_view url, const absl::Cord& payload) { status.SetPayload(url, payload); });
+    return status;
   }
 
  private:
@@ -90,7 +86,7 @@ class Placer {
     if (!request_.rules.has_value()) return absl::OkStatus();
     std::vector<mesh::NamedLeaf> leaves;
     leaves.reserve(arrays.size());
-    for (const CheckpointArray* array : arrays) leaves.push_back({Slashed(array->key), {}});
+    for (const CheckpointArray* array : arrays) leaves.push_back({array->RuleName(), {}});
     const mesh::MatchOptions options{.strict = false,
                                      .on_unmatched = mesh::MatchOptions::OnUnmatched::kReplicate};
     TESSERA_ASSIGN_OR_RETURN(mesh::RuleMatches matches,

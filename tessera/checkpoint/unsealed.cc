@@ -30,126 +30,156 @@ bool MayBeAbsent(const zarr::Metadata& metadata) {
   return metadata.format == zarr::Format::kV3 || metadata.fill_value.has_value();
 }
 
-class ArrayCheck {
- public:
-  ArrayCheck(store::KvStore& store, const ArrayEntry& entry, IoContext& io, std::stop_token stop)
-      : store_(store),
-        entry_(entry),
-        name_(DottedKey(entry.key)),
-        io_(io),
-        stop_(std::move(stop)) {}
+}  // namespace
 
-  absl::StatusOr<UnsealedFindings> Run(bool quick) {
-    auto array = zarr::Array::Open(store_, entry_.path, {}, stop_);
-    if (!array.ok()) {
-      if (absl::IsCancelled(array.status())) return array.status();
-      Problem(
-          KeyBelow(entry_.path, entry_.metadata_name.empty() ? ".zarray" : entry_.metadata_name),
-          std::string(array.status().message()));
-      return Findings();
-    }
-    CheckRecord(*array);
-    TESSERA_ASSIGN_OR_RETURN(
-        const CellRange cells,
-        CellRange::Of(Box::Whole(array->metadata().shape), array->metadata().chunk_shape));
-    TESSERA_RETURN_IF_ERROR(quick ? LookFor(*array, cells) : Decode(*array, cells));
-    return Findings();
+struct UnsealedArray::State {
+  State(store::KvStore& store, const ArrayEntry& entry)
+      : store(store), entry(entry), name(DottedKey(entry.key)) {}
+
+  void Problem(std::string file, std::string_view problem) {
+    MutexLock lock(mutex);
+    problems.push_back({name, std::move(file), std::string(problem)});
+    full = problems.size() >= UnsealedFindings::kMostProblems;
   }
 
- private:
-  void CheckRecord(const zarr::Array& array) {
-    if (!entry_.record.has_value()) return;
-    const ShapeDtype found = array.shape_dtype();
-    if (entry_.record->shape == found.shape && entry_.record->dtype == DTypeName(found.dtype)) {
-      return;
-    }
-    const std::string_view file = zarr::MetadataName(array.metadata().format);
-    Problem(KeyBelow(entry_.path, file),
-            Concat("the index says ", entry_.record->dtype, ShapeText(entry_.record->shape),
-                   ", the metadata says ", DTypeName(found.dtype), ShapeText(found.shape)));
-  }
-
-  absl::Status LookFor(const zarr::Array& array, const CellRange& cells) {
-    TESSERA_ASSIGN_OR_RETURN(
-        const auto listed, store_.List(entry_.path.empty() ? "" : Concat(entry_.path, "/"), stop_));
-    absl::flat_hash_set<std::string> there;
-    for (const store::ListEntry& entry : listed) there.insert(entry.key);
-    for (int64_t i = 0; i < cells.size() && !full_; ++i) {
-      const std::string key = array.KeyOf(cells.at(i));
-      if (there.contains(key)) {
-        ++chunks_;
-      } else {
-        Absent(array, key);
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Decode(const zarr::Array& array, const CellRange& cells) {
-    return zarr::ForEachCell(io_, name_, cells.size(), 0, stop_,
-                             [&](int64_t i, zarr::Worker&, const std::stop_token& stop) {
-                               return full_ ? absl::OkStatus()
-                                            : DecodeCell(array, cells.at(i), stop);
-                             });
-  }
-
-  absl::Status DecodeCell(const zarr::Array& array, const Dims& cell, const std::stop_token& stop) {
-    const Box box = CellBox(cell, array.metadata().chunk_shape, array.metadata().shape);
-    Nowhere nowhere;
-    const auto read = array.ReadParts(std::span(&box, 1), nowhere, io_, {}, stop);
-    const std::string key = array.KeyOf(cell);
-    if (!read.ok()) {
-      if (absl::IsCancelled(read.status()) || absl::IsResourceExhausted(read.status())) {
-        return read.status();
-      }
-      Problem(key, std::string(read.status().message()));
-      return absl::OkStatus();
-    }
-    chunks_ += read->chunks;
-    bytes_ += read->bytes_read;
-    for (int64_t i = 0; i < read->absent_chunks; ++i) Absent(array, key);
-    return absl::OkStatus();
-  }
-
-  void Absent(const zarr::Array& array, const std::string& key) {
-    if (MayBeAbsent(array.metadata())) {
-      ++absent_;
+  void Absent(const std::string& key) {
+    if (MayBeAbsent(array->metadata())) {
+      ++absent;
     } else {
       Problem(key,
               "missing; this array has no fill value, so that a chunk that is not there is lost");
     }
   }
 
-  void Problem(std::string file, std::string_view problem) {
-    MutexLock lock(mutex_);
-    problems_.push_back({name_, std::move(file), std::string(problem)});
-    full_ = problems_.size() >= UnsealedFindings::kMostProblems;
+  void CheckRecord() {
+    if (!entry.record.has_value()) return;
+    const ShapeDtype found = array->shape_dtype();
+    if (entry.record->shape == found.shape && entry.record->dtype == DTypeName(found.dtype)) return;
+    const std::string_view file = zarr::MetadataName(array->metadata().format);
+    Problem(KeyBelow(entry.path, file),
+            Concat("the index says ", entry.record->dtype, ShapeText(entry.record->shape),
+                   ", the metadata says ", DTypeName(found.dtype), ShapeText(found.shape)));
   }
 
-  UnsealedFindings Findings() {
-    MutexLock lock(mutex_);
-    return {chunks_, absent_, bytes_, std::move(problems_)};
-  }
-
-  store::KvStore& store_;
-  const ArrayEntry& entry_;
-  const std::string name_;
-  IoContext& io_;
-  const std::stop_token stop_;
-  std::atomic<int64_t> chunks_{0};
-  std::atomic<int64_t> absent_{0};
-  std::atomic<int64_t> bytes_{0};
-  std::atomic<bool> full_{false};
-  Mutex mutex_;
-  std::vector<VerifyProblem> problems_ ABSL_GUARDED_BY(mutex_);
+  store::KvStore& store;
+  const ArrayEntry& entry;
+  const std::string name;
+  std::optional<zarr::Array> array = {};
+  std::optional<CellRange> cells = {};
+  std::atomic<int64_t> chunks{0};
+  std::atomic<int64_t> absent{0};
+  std::atomic<int64_t> bytes{0};
+  std::atomic<bool> full{false};
+  Mutex mutex;
+  std::vector<VerifyProblem> problems ABSL_GUARDED_BY(mutex);
 };
 
-}  // namespace
+UnsealedArray::UnsealedArray(store::KvStore& store, const ArrayEntry& entry)
+    : state_(std::make_unique<State>(store, entry)) {}
+UnsealedArray::~UnsealedArray() = default;
+UnsealedArray::UnsealedArray(UnsealedArray&&) noexcept = default;
+
+absl::Status UnsealedArray::Open(std::stop_token stop) {
+  const ArrayEntry& entry = state_->entry;
+  auto array = zarr::Array::Open(state_->store, entry.path, {}, std::move(stop));
+  if (!array.ok()) {
+    if (absl::IsCancelled(array.status())) return array.status();
+    state_->Problem(
+        KeyBelow(entry.path, entry.metadata_name.empty() ? ".zarray" : entry.metadata_name),
+        std::string(array.status().message()));
+    return absl::OkStatus();
+  }
+  state_->array = *std::move(array);
+  state_->CheckRecord();
+  const zarr::Metadata& metadata = state_->array->metadata();
+  TESSERA_ASSIGN_OR_RETURN(state_->cells,
+                           CellRange::Of(Box::Whole(metadata.shape), metadata.chunk_shape));
+  return absl::OkStatus();
+}
+
+int64_t UnsealedArray::cells() const {
+  return state_->cells.has_value() ? state_->cells->size() : 0;
+}
+
+int64_t UnsealedArray::cell_bytes() const {
+  const zarr::Metadata& metadata = state_->array->metadata();
+  return NumBytes(metadata.dtype, metadata.chunk_shape).value_or(0);
+}
+
+void UnsealedArray::ForgetProblems() {
+  MutexLock lock(state_->mutex);
+  state_->problems.clear();
+}
+
+absl::StatusOr<int64_t> UnsealedArray::Decode(int64_t cell, IoContext& io, std::stop_token stop) {
+  if (state_->full) return 0;
+  const zarr::Array& array = *state_->array;
+  const Dims place = state_->cells->at(cell);
+  const Box box = CellBox(place, array.metadata().chunk_shape, array.metadata().shape);
+  Nowhere nowhere;
+  const auto read = array.ReadParts(std::span(&box, 1), nowhere, io, {}, std::move(stop));
+  const std::string key = array.KeyOf(place);
+  if (!read.ok()) {
+    if (absl::IsCancelled(read.status()) || absl::IsResourceExhausted(read.status())) {
+      return read.status();
+    }
+    state_->Problem(key, std::string(read.status().message()));
+    return 0;
+  }
+  state_->chunks += read->chunks;
+  state_->bytes += read->bytes_read;
+  for (int64_t i = 0; i < read->absent_chunks; ++i) state_->Absent(key);
+  return read->bytes_read;
+}
+
+absl::Status UnsealedArray::LookFor(std::stop_token stop) {
+  const std::string& path = state_->entry.path;
+  TESSERA_ASSIGN_OR_RETURN(const auto listed, state_->store.List(KeyBelow(path, ""), stop));
+  absl::flat_hash_set<std::string> there;
+  for (const store::ListEntry& entry : listed) there.insert(entry.key);
+  for (int64_t i = 0; i < cells() && !state_->full; ++i) {
+    const std::string key = state_->array->KeyOf(state_->cells->at(i));
+    if (there.contains(key)) {
+      ++state_->chunks;
+    } else {
+      state_->Absent(key);
+    }
+  }
+  return absl::OkStatus();
+}
+
+UnsealedFindings UnsealedArray::Findings() const {
+  MutexLock lock(state_->mutex);
+  return {state_->chunks, state_->absent, state_->bytes, state_->problems};
+}
 
 absl::StatusOr<UnsealedFindings> CheckUnsealedArray(store::KvStore& store, const ArrayEntry& entry,
-                                                    bool quick, IoContext& io,
-                                                    std::stop_token stop) {
-  return ArrayCheck(store, entry, io, std::move(stop)).Run(quick);
+                                                    IoContext& io, std::stop_token stop) {
+  UnsealedArray array(store, entry);
+  TESSERA_RETURN_IF_ERROR(array.Open(stop));
+  TESSERA_RETURN_IF_ERROR(
+      zarr::ForEachCell(io, DottedKey(entry.key), array.cells(), 0, std::move(stop),
+                        [&](int64_t i, zarr::Worker&, const std::stop_token& stopped) {
+                          return array.Decode(i, io, stopped).status();
+                        }));
+  return array.Findings();
+}
+
+absl::StatusOr<int64_t> BytesBelow(store::KvStore& store, std::span<const ArrayEntry> arrays,
+                                   std::stop_token stop) {
+  TESSERA_ASSIGN_OR_RETURN(const auto listed, store.List("", std::move(stop)));
+  absl::flat_hash_set<std::string_view> paths;
+  for (const ArrayEntry& entry : arrays) paths.insert(entry.path);
+  int64_t bytes = 0;
+  for (const store::ListEntry& entry : listed) {
+    std::string_view folder = entry.key;
+    do {
+      const size_t slash = folder.rfind('/');
+      folder = slash == std::string_view::npos ? "" : folder.substr(0, slash);
+    } while (!paths.contains(folder) && !folder.empty());
+    if (paths.contains(folder)) bytes += static_cast<int64_t>(entry.size);
+  }
+  return bytes;
 }
 
 }  // namespace tessera::checkpoint

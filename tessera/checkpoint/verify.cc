@@ -1,8 +1,6 @@
 #include "tessera/checkpoint/verify.h"
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,15 +8,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "tessera/checkpoint/byte_progress.h"
 #include "tessera/checkpoint/detect_format.h"
 #include "tessera/checkpoint/open_entries.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/checkpoint/unsealed.h"
 #include "tessera/checkpoint/verify_problems.h"
 #include "tessera/checkpoint/verify_set.h"
+#include "tessera/checkpoint/verify_shares.h"
 #include "tessera/commit/transaction.h"
 #include "tessera/commit/view.h"
-#include "tessera/core/mutex.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/zarr/worker.h"
@@ -36,21 +36,35 @@ struct Vouched {
 class Verifier {
  public:
   Verifier(store::KvStore& store, IoContext& io, const VerifyOptions& options, std::stop_token stop)
-      : base_(store), io_(io), options_(options), stop_(std::move(stop)) {}
+      : base_(store),
+        io_(io),
+        options_(options),
+        stop_(std::move(stop)),
+        shares_(options.comm),
+        progress_(options.progress) {}
 
-  absl::StatusOr<VerifyReport> Run() {
+  // What this rank finds.
+  absl::StatusOr<RankFindings> Run() {
     TESSERA_ASSIGN_OR_RETURN(view_, commit::OpenView(base_, stop_));
     TESSERA_ASSIGN_OR_RETURN(const Detected detected,
                              DetectFormat(view_, options_.file, io_, stop_));
+    shares_.Note(view_.state_id);
     if (detected.format == Format::kSafetensors) {
-      return VerifySet(store(), detected.files, io_, options_, stop_);
+      return CheckSet(store(), detected.files, io_, options_, stop_);
     }
     TESSERA_RETURN_IF_ERROR(view_.index_text.has_value() ? FindIndexed()
                                                          : FindListed(detected.listing));
+    report_.unsealed_arrays = static_cast<int64_t>(unsealed_.size());
+    report_.arrays += report_.unsealed_arrays;
+    if (!shares_.first()) {
+      // Every rank has found this much, and the first one tells of it.
+      problems_.Take();
+      report_ = {};
+    }
     TESSERA_RETURN_IF_ERROR(options_.quick ? CheckSizes() : CheckHashes());
-    TESSERA_RETURN_IF_ERROR(CheckUnsealed());
-    report_.problems = std::move(problems_).Sorted();
-    return std::move(report_);
+    TESSERA_RETURN_IF_ERROR(options_.quick ? LookForUnsealed() : DecodeUnsealed());
+    report_.bytes += progress_.done();
+    return RankFindings{std::move(report_), problems_.Take(), {}, shares_.work()};
   }
 
  private:
@@ -162,6 +176,7 @@ class Verifier {
       const std::string key = listed == keys_.end() ? path : listed->second;
       sealed_.insert(path);
       ++report_.arrays;
+      if (manifest.id == kSealId) ++report_.seal_arrays;
       vouched_.push_back({key,
                           KeyBelow(path, array.metadata_name),
                           {array.metadata.size(), HashOf(array.metadata)}});
@@ -184,11 +199,17 @@ class Verifier {
   }
 
   absl::Status CheckHashes() {
-    for (const Vouched& vouched : vouched_) total_ += static_cast<int64_t>(vouched.value.size);
-    return zarr::ForEachCell(io_, "verify", static_cast<int64_t>(vouched_.size()), kPieceBytes,
-                             stop_,
+    std::vector<size_t> mine;
+    for (size_t i = 0; i < vouched_.size(); ++i) {
+      const auto bytes = static_cast<int64_t>(vouched_[i].value.size);
+      if (!shares_.Deal(vouched_[i].file, bytes)) continue;
+      mine.push_back(i);
+      progress_.AddTotal(bytes);
+    }
+    return zarr::ForEachCell(io_, "verify", static_cast<int64_t>(mine.size()), kPieceBytes, stop_,
                              [&](int64_t i, zarr::Worker& worker, const std::stop_token& stop) {
-                               return CheckHash(vouched_[static_cast<size_t>(i)], worker, stop);
+                               const Vouched& vouched = vouched_[mine[static_cast<size_t>(i)]];
+                               return CheckHash(vouched, worker, stop);
                              });
   }
 
@@ -196,7 +217,7 @@ class Verifier {
                          const std::stop_token& stop) {
     const auto found = HashStored(store(), vouched.file, vouched.value.size,
                                   worker.stored.Resize(kPieceBytes), stop);
-    Done(static_cast<int64_t>(vouched.value.size));
+    progress_.Done(static_cast<int64_t>(vouched.value.size));
     if (!found.ok()) {
       if (absl::IsCancelled(found.status())) return found.status();
       problems_.Add(vouched.key, vouched.file, std::string(found.status().message()));
@@ -211,7 +232,9 @@ class Verifier {
                   Concat("found ", found, " bytes, expected ", vouched.value.size));
   }
 
+  // One listing tells all, so one rank is enough.
   absl::Status CheckSizes() {
+    if (!shares_.first()) return absl::OkStatus();
     TESSERA_ASSIGN_OR_RETURN(const auto listed, store().List("", stop_));
     absl::flat_hash_map<std::string_view, uint64_t> sizes;
     for (const store::ListEntry& entry : listed) sizes.emplace(entry.key, entry.size);
@@ -227,48 +250,96 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  absl::Status CheckUnsealed() {
-    report_.unsealed_arrays = static_cast<int64_t>(unsealed_.size());
+  absl::Status LookForUnsealed() {
+    std::vector<UnsealedArray> arrays;
     for (const ArrayEntry& entry : unsealed_) {
-      TESSERA_ASSIGN_OR_RETURN(UnsealedFindings findings,
-                               CheckUnsealedArray(store(), entry, options_.quick, io_, stop_));
-      ++report_.arrays;
-      report_.chunks += findings.chunks;
-      report_.absent_chunks += findings.absent_chunks;
-      Done(findings.bytes);
-      for (VerifyProblem& problem : findings.problems) {
-        problems_.Add(std::move(problem.key), std::move(problem.file), std::move(problem.problem));
-      }
+      if (shares_.Deal(entry.path, 0)) arrays.emplace_back(store(), entry);
     }
+    TESSERA_RETURN_IF_ERROR(ForEachArray(arrays, [](UnsealedArray& array, std::stop_token stop) {
+      const absl::Status opened = array.Open(stop);
+      return opened.ok() ? array.LookFor(std::move(stop)) : opened;
+    }));
+    for (size_t i = 0; i < arrays.size(); ++i) AddFindings(i, arrays[i]);
     return absl::OkStatus();
   }
 
-  void Done(int64_t bytes) {
-    MutexLock lock(progress_mutex_);
-    report_.bytes += bytes;
-    if (options_.progress) options_.progress(report_.bytes, std::max(total_, report_.bytes));
+  using ArrayCall = absl::FunctionRef<absl::Status(UnsealedArray&, std::stop_token)>;
+  absl::Status ForEachArray(std::vector<UnsealedArray>& arrays, ArrayCall call) {
+    return zarr::ForEachCell(io_, "verify", static_cast<int64_t>(arrays.size()), 0, stop_,
+                             [&](int64_t i, zarr::Worker&, const std::stop_token& stop) {
+                               return call(arrays[static_cast<size_t>(i)], stop);
+                             });
+  }
+
+  // Chunks of all arrays at once: there may be many arrays of one chunk each.
+  absl::Status DecodeUnsealed() {
+    std::vector<UnsealedArray> arrays;
+    for (const ArrayEntry& entry : unsealed_) arrays.emplace_back(store(), entry);
+    TESSERA_RETURN_IF_ERROR(ForEachArray(arrays, [](UnsealedArray& array, std::stop_token stop) {
+      return array.Open(std::move(stop));
+    }));
+    std::vector<std::pair<size_t, int64_t>> mine;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (!shares_.first()) arrays[i].ForgetProblems();
+      for (int64_t cell = 0; cell < arrays[i].cells(); ++cell) {
+        if (shares_.Deal(unsealed_[i].path, arrays[i].cell_bytes())) mine.emplace_back(i, cell);
+      }
+    }
+    TESSERA_RETURN_IF_ERROR(AddUnsealedTotal());
+    TESSERA_RETURN_IF_ERROR(
+        zarr::ForEachCell(io_, "verify", static_cast<int64_t>(mine.size()), 0, stop_,
+                          [&](int64_t i, zarr::Worker&, const std::stop_token& stop) {
+                            const auto [array, cell] = mine[static_cast<size_t>(i)];
+                            return DecodeCell(arrays[array], cell, stop);
+                          }));
+    for (size_t i = 0; i < arrays.size(); ++i) AddFindings(i, arrays[i]);
+    return absl::OkStatus();
+  }
+  absl::Status DecodeCell(UnsealedArray& array, int64_t cell, const std::stop_token& stop) {
+    TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, array.Decode(cell, io_, stop));
+    progress_.Done(bytes);
+    return absl::OkStatus();
+  }
+
+  void AddFindings(size_t number, const UnsealedArray& array) {
+    UnsealedFindings findings = array.Findings();
+    report_.chunks += findings.chunks;
+    report_.absent_chunks += findings.absent_chunks;
+    for (VerifyProblem& problem : findings.problems) {
+      problems_.Add(std::move(problem.key), std::move(problem.file), std::move(problem.problem),
+                    static_cast<int64_t>(number));
+    }
+  }
+
+  // Nobody wrote down how large the chunks are, so that a listing must tell; it is worth it only
+  // to somebody who watches.
+  absl::Status AddUnsealedTotal() {
+    if (!progress_.watched() || unsealed_.empty()) return absl::OkStatus();
+    TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, BytesBelow(store(), unsealed_, stop_));
+    progress_.AddTotal(bytes / shares_.ranks());
+    return absl::OkStatus();
   }
 
   store::KvStore& base_;
   IoContext& io_;
   const VerifyOptions& options_;
   const std::stop_token stop_;
+  VerifyShares shares_;
   commit::View view_;
   std::vector<Vouched> vouched_;
   absl::flat_hash_map<std::string, std::string> keys_;  // of the arrays, by path
   absl::flat_hash_set<std::string> vouching_;           // prefixes
   absl::flat_hash_set<std::string> sealed_;             // paths of arrays
   std::vector<ArrayEntry> unsealed_;
-  int64_t total_ = 0;
   Problems problems_;
-  Mutex progress_mutex_;
+  ByteProgress progress_;
   VerifyReport report_;
 };
 
 }  // namespace
 
-Json ToJson(const VerifyReport& report) {
-  Json problems = Json::array();
+OrderedJson ToJson(const VerifyReport& report) {
+  OrderedJson problems = OrderedJson::array();
   for (const VerifyProblem& problem : report.problems) {
     problems.push_back(
         {{"key", problem.key}, {"file", problem.file}, {"problem", problem.problem}});
@@ -276,14 +347,17 @@ Json ToJson(const VerifyReport& report) {
   return {
       {"ok", report.ok()},
       {"checked", {{"arrays", report.arrays}, {"chunks", report.chunks}, {"bytes", report.bytes}}},
-      {"unsealed_arrays", report.unsealed_arrays},
-      {"absent_chunks", report.absent_chunks},
-      {"problems", std::move(problems)}};
+      {"problems", std::move(problems)},
+      {"vouched",
+       {{"manifest", report.manifest_arrays()},
+        {"seal", report.seal_arrays},
+        {"nobody", report.unsealed_arrays}}},
+      {"absent_chunks", report.absent_chunks}};
 }
 
 absl::StatusOr<VerifyReport> VerifyCheckpoint(store::KvStore& store, IoContext& io,
                                               const VerifyOptions& options, std::stop_token stop) {
-  return Verifier(store, io, options, std::move(stop)).Run();
+  return JoinFindings(options, Verifier(store, io, options, std::move(stop)).Run());
 }
 
 }  // namespace tessera::checkpoint

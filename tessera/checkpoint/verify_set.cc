@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "tessera/checkpoint/byte_progress.h"
 #include "tessera/checkpoint/open_set.h"
 #include "tessera/checkpoint/stored_values.h"
 #include "tessera/checkpoint/verify_problems.h"
+#include "tessera/checkpoint/verify_shares.h"
 #include "tessera/core/buffer.h"
 #include "tessera/core/pieces.h"
 #include "tessera/core/status.h"
@@ -35,22 +37,26 @@ class SetVerifier {
         name_(files.front()),
         io_(io),
         options_(options),
-        stop_(std::move(stop)) {}
+        stop_(std::move(stop)),
+        shares_(options.comm),
+        progress_(options.progress) {}
 
-  absl::StatusOr<VerifyReport> Run() {
+  absl::StatusOr<RankFindings> Run() {
     TESSERA_RETURN_IF_ERROR(FindManifest());
     TESSERA_RETURN_IF_ERROR(OpenFiles());
     if (manifest_.has_value()) {
       CountSealed();
       TESSERA_RETURN_IF_ERROR(CheckFiles());
-      if (!options_.quick) TESSERA_RETURN_IF_ERROR(CheckBlocks());
     } else {
       CountUnsealed();
     }
-    // What no file and no value explains.
-    if (!opened_.ok() && problems_.empty()) AddStatus(name_, opened_);
-    report_.problems = std::move(problems_).Sorted();
-    return std::move(report_);
+    if (!shares_.first()) LeaveToTheFirst();
+    if (manifest_.has_value() && !options_.quick) TESSERA_RETURN_IF_ERROR(CheckBlocks());
+    std::optional<VerifyProblem> unexplained;
+    if (!opened_.ok()) unexplained = {"", name_, std::string(opened_.message())};
+    report_.bytes += progress_.done();
+    return RankFindings{std::move(report_), problems_.Take(), std::move(unexplained),
+                        shares_.work()};
   }
 
  private:
@@ -59,6 +65,13 @@ class SetVerifier {
     std::shared_ptr<store::KvStore> unfolded;
     const safetensors::SetFile* file;
   };
+
+  // Every rank has looked at the files and found the same.
+  void LeaveToTheFirst() {
+    problems_.Take();
+    report_ = {};
+    report_.bytes = -progress_.done();
+  }
 
   static bool Stops(const absl::Status& status) {
     return absl::IsCancelled(status) || absl::IsUnavailable(status);
@@ -140,24 +153,27 @@ class SetVerifier {
 
   void CountSealed() {
     report_.arrays = static_cast<int64_t>(manifest_->arrays.size());
+    if (manifest_->id == kSealId) report_.seal_arrays = report_.arrays;
+    int64_t blocks = 0;
     for (const ledger::StoredRecord& file : manifest_->files) {
-      total_ += static_cast<int64_t>(file.size);
+      progress_.AddTotal(static_cast<int64_t>(file.size));
     }
     for (const ledger::ArrayManifest& array : manifest_->arrays) {
       report_.chunks += static_cast<int64_t>(array.chunks.size());
       uint64_t& bytes = data_bytes_[FileOver(array.path)];
       for (const ledger::StoredRecord& block : array.chunks) {
         bytes += block.size;
-        total_ += static_cast<int64_t>(block.size);
+        blocks += static_cast<int64_t>(block.size);
       }
     }
+    progress_.AddTotal(blocks / shares_.ranks());
   }
 
   void CountUnsealed() {
     for (const auto& set : sets_) {
       report_.arrays += static_cast<int64_t>(set->tensors().size());
       for (const safetensors::SetFile& file : set->files()) {
-        Done(static_cast<int64_t>(file.data_begin));
+        progress_.Done(static_cast<int64_t>(file.data_begin));
       }
     }
     report_.unsealed_arrays = report_.arrays;
@@ -202,7 +218,7 @@ class SetVerifier {
                          : std::string(found.status().message());
       if (!wrong.empty()) wrong = Concat("bytes [0, ", record.size, "), its header: ", wrong);
     }
-    Done(static_cast<int64_t>(record.size));
+    progress_.Done(static_cast<int64_t>(record.size));
     if (wrong.empty()) return absl::OkStatus();
     problems_.Add("", name, std::move(wrong));
     files_.erase(name);
@@ -213,15 +229,19 @@ class SetVerifier {
     const ledger::ArrayManifest* array;
     const ledger::StoredRecord* record;
     const OpenedFile* file;
+    int64_t number;  // among those of all ranks
   };
 
   absl::Status CheckBlocks() {
     std::vector<Block> blocks;
+    int64_t count = 0;
     for (const ledger::ArrayManifest& array : manifest_->arrays) {
       const auto file = files_.find(FileOver(array.path));
       if (file == files_.end()) continue;
       for (const ledger::StoredRecord& record : array.chunks) {
-        blocks.push_back({&array, &record, &file->second});
+        ++count;
+        if (!shares_.Deal(array.path, static_cast<int64_t>(record.size))) continue;
+        blocks.push_back({&array, &record, &file->second, count});
       }
     }
     return ForEachWithWorkers<Buffer>(
@@ -237,13 +257,13 @@ class SetVerifier {
     const auto found =
         HashStored(unfolded, key, block.record->size, room.Resize(kPieceBytes), stop);
     if (Stops(found.status())) return found.status();
-    Done(static_cast<int64_t>(block.record->size));
+    progress_.Done(static_cast<int64_t>(block.record->size));
     std::string wrong = found.ok() ? Difference(*found, {block.record->size, block.record->hash})
                                    : std::string(found.status().message());
     if (wrong.empty()) return absl::OkStatus();
     const auto named = keys_.find(block.array->path);
     problems_.Add(named == keys_.end() ? block.array->path : named->second, block.file->file->name,
-                  Concat(Where(unfolded, *block.file->file, key), ": ", wrong));
+                  Concat(Where(unfolded, *block.file->file, key), ": ", wrong), block.number);
     return absl::OkStatus();
   }
 
@@ -268,17 +288,11 @@ class SetVerifier {
                          room_.Resize(kPieceBytes), stop_);
     }
     if (Stops(found.status())) return found.status();
-    Done(static_cast<int64_t>(record.size));
+    progress_.Done(static_cast<int64_t>(record.size));
     std::string wrong =
         found.ok() ? Difference(*found, expected) : std::string(found.status().message());
     if (!wrong.empty()) problems_.Add("", record.name, std::move(wrong));
     return absl::OkStatus();
-  }
-
-  void Done(int64_t bytes) {
-    MutexLock lock(progress_mutex_);
-    report_.bytes += bytes;
-    if (options_.progress) options_.progress(report_.bytes, std::max(total_, report_.bytes));
   }
 
   store::KvStore& store_;
@@ -287,6 +301,7 @@ class SetVerifier {
   IoContext& io_;
   const VerifyOptions& options_;
   const std::stop_token stop_;
+  VerifyShares shares_;
   std::optional<ledger::Manifest> manifest_;
   absl::Status opened_;  // the set as a whole
   std::vector<std::unique_ptr<const FileSet>> sets_;
@@ -294,17 +309,16 @@ class SetVerifier {
   absl::flat_hash_map<std::string, std::string> keys_;     // of the tensors, by path
   absl::flat_hash_map<std::string, uint64_t> data_bytes_;  // of each file, by the manifest
   Buffer room_;
-  int64_t total_ = 0;
   Problems problems_;
-  Mutex progress_mutex_;
+  ByteProgress progress_;
   VerifyReport report_;
 };
 
 }  // namespace
 
-absl::StatusOr<VerifyReport> VerifySet(store::KvStore& store, std::span<const std::string> files,
-                                       IoContext& io, const VerifyOptions& options,
-                                       std::stop_token stop) {
+absl::StatusOr<RankFindings> CheckSet(store::KvStore& store, std::span<const std::string> files,
+                                      IoContext& io, const VerifyOptions& options,
+                                      std::stop_token stop) {
   return SetVerifier(store, files, io, options, std::move(stop)).Run();
 }
 

@@ -64,7 +64,11 @@ absl::Status MergeStatuses(std::span<const absl::Status> by_rank) {
   }
   if (failed.empty()) return absl::OkStatus();
   const absl::Status& first = by_rank[static_cast<size_t>(failed[0])];
+  if (by_rank.size() == 1) return first;
   if (failed.size() == 1) return Prefixed(first, Concat("rank ", failed[0]));
+  const bool alike = std::all_of(by_rank.begin(), by_rank.end(),
+                                 [&](const absl::Status& status) { return status == first; });
+  if (alike) return first;
   std::string text = Concat(failed.size(), " of ", by_rank.size(), " ranks failed");
   for (size_t i = 0; i < std::min(failed.size(), kTold); ++i) {
     const absl::Status& status = by_rank[static_cast<size_t>(failed[i])];

@@ -19,8 +19,8 @@ Bytes EncodeStatus(const absl::Status& status, size_t max_message = 4096);
 absl::Status DecodeStatus(std::span<const std::byte> encoded);
 
 // The same error for all from everyone's status, by rank.  OK when all are.  Code and kind are the
-// lowest failing rank's.  One rank's message stays as it is behind its number; of several, the
-// first few are told.
+// lowest failing rank's.  One rank's message stays as it is behind its number; what all ranks say
+// is said once, without any number; else the first few are told.
 absl::Status MergeStatuses(std::span<const absl::Status> by_rank);
 
 }  // namespace tessera::comm

@@ -56,13 +56,26 @@ TEST(MergeStatusesTest, TakesCodeAndKindOfTheLowestFailingRank) {
 }
 
 TEST(MergeStatusesTest, TellsAFewMessagesAndNamesAFewMore) {
-  const std::vector<absl::Status> statuses(100, NotFound("x"));
+  std::vector<absl::Status> statuses(100, NotFound("x"));
+  statuses.back() = NotFound("y");
   EXPECT_THAT(
       MergeStatuses(statuses),
       StatusIs(absl::StatusCode::kNotFound,
                "100 of 100 ranks failed; rank 0: x; rank 1: x; rank 2: x; rank 3: x; rank 4: x; "
                "rank 5: x; rank 6: x; rank 7: x; also ranks 8, 9, 10, 11, 12, 13, 14, 15 and 84 "
                "others"));
+}
+
+TEST(MergeStatusesTest, ARankThatIsAloneNeedsNoNumber) {
+  const std::vector<absl::Status> statuses = {NotFound("a")};
+  EXPECT_THAT(MergeStatuses(statuses), StatusIs(absl::StatusCode::kNotFound, "a"));
+}
+
+TEST(MergeStatusesTest, WhatAllSayIsSaidOnce) {
+  const std::vector<absl::Status> statuses(3,
+                                           WithKind(InvalidArgument("a"), ErrorKind::kIndivisible));
+  EXPECT_THAT(MergeStatuses(statuses), StatusIs(absl::StatusCode::kInvalidArgument, "a"));
+  EXPECT_THAT(MergeStatuses(statuses), HasKind(ErrorKind::kIndivisible));
 }
 
 TEST(RanksTextTest, NamesOneAndMany) {

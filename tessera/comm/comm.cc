@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "tessera/comm/agreement.h"
 #include "tessera/core/status.h"
 
@@ -99,6 +100,20 @@ std::vector<Piece> ThoseOf(std::span<const Piece> pieces, int rank, bool wanted)
     if (!piece.bytes.empty() && (RankOf(piece) == rank) == wanted) chosen.push_back(piece);
   }
   return chosen;
+}
+
+int FirstFailed(std::span<const absl::Status> statuses) {
+  const auto failed = std::find_if_not(statuses.begin(), statuses.end(),
+                                       [](const absl::Status& status) { return status.ok(); });
+  return static_cast<int>(failed - statuses.begin());
+}
+
+// What else an error carries says nothing to other ranks; the rank whose error it is keeps it.
+absl::Status WithPayloadsOf(const absl::Status& own, absl::Status merged, bool is_own) {
+  if (!is_own) return merged;
+  own.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { merged.SetPayload(url, payload); });
+  return merged;
 }
 
 void CopyOwn(std::span<const Send> sends, std::span<const Receive> receives) {
@@ -216,7 +231,7 @@ absl::Status Comm::Agree(const absl::Status& mine, const Limit& limit) {
   for (size_t rank = 0; rank < all.size(); ++rank) {
     if (!all[rank].empty()) statuses[rank] = DecodeStatus(all[rank].span());
   }
-  return MergeStatuses(statuses);
+  return WithPayloadsOf(mine, MergeStatuses(statuses), FirstFailed(statuses) == rank_);
 }
 
 void Comm::Abort(const absl::Status& why) {

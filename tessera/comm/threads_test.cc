@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "absl/strings/cord.h"
 #include "tessera/comm/alone.h"
 #include "tessera/comm/testing/conformance.h"
 #include "tessera/core/status.h"
@@ -56,6 +57,21 @@ TEST(RunRanksTest, ReturnsTheErrorThatTheOthersOnlyFollow) {
                          return comm.Barrier();
                        }),
               StatusIs(absl::StatusCode::kNotFound, "rank 2: no step 7"));
+}
+
+TEST(RunRanksTest, WhatAnErrorCarriesStaysWithTheRankThatMadeIt) {
+  constexpr char kUrl[] = "what only its maker can read";
+  EXPECT_THAT(RunRanks(3,
+                       [&](Comm& comm) {
+                         absl::Status mine;
+                         if (comm.rank() > 0) mine = NotFound("no step ", comm.rank());
+                         if (!mine.ok()) mine.SetPayload(kUrl, absl::Cord("x"));
+                         const absl::Status all = comm.Agree(mine);
+                         EXPECT_EQ(all.code(), absl::StatusCode::kNotFound);
+                         EXPECT_EQ(all.GetPayload(kUrl).has_value(), comm.rank() == 1);
+                         return absl::OkStatus();
+                       }),
+              IsOk());
 }
 
 TEST(RunRanksTest, NeedsARank) {

@@ -44,6 +44,12 @@ class Conversion {
         progress_(progress),
         stop_(std::move(stop)) {}
 
+  absl::StatusOr<ConvertPlan> Plan(std::string_view destination) {
+    TESSERA_RETURN_IF_ERROR(team_.Agree(Resolve(destination)));
+    TESSERA_RETURN_IF_ERROR(MakePlan());
+    return plan_;
+  }
+
   absl::StatusOr<ConvertReport> Run(std::string_view destination) {
     const Clock::time_point start = Clock::now();
     TESSERA_RETURN_IF_ERROR(team_.Agree(Resolve(destination)));
@@ -84,6 +90,8 @@ class Conversion {
     report_.arrays = static_cast<int64_t>(plan_.arrays.size());
     report_.nbytes = plan_.nbytes;
     report_.plan = plan_.Text();
+    report_.unmatched = plan_.UnmatchedKeys();
+    report_.corrections = plan_.Corrections();
     digest_ = plan_.Digest().Hex();
     TESSERA_ASSIGN_OR_RETURN(const auto digests, team_.AllGather(Bytes::CopyOf(digest_)));
     for (size_t rank = 1; rank < digests.size(); ++rank) {
@@ -125,6 +133,7 @@ class Conversion {
     TESSERA_ASSIGN_OR_RETURN(staging_,
                              Staging::Take(destination_, digest_, request_.resume, stop_));
     if (!staging_->resumed()) return std::string();
+    TESSERA_RETURN_IF_ERROR(SweepUnfinished(DataFolder(staging_->path())));
     std::string done;
     std::error_code error;
     const std::filesystem::directory_iterator files(JournalFolder(staging_->path()), error);
@@ -299,6 +308,13 @@ absl::StatusOr<ConvertReport> Convert(std::string_view source, std::string_view 
                                       const ConvertRequest& request, const ConvertContext& context,
                                       const ConvertListener& progress, std::stop_token stop) {
   return Conversion(source, request, context, progress, std::move(stop)).Run(destination);
+}
+
+absl::StatusOr<ConvertPlan> PlanConversion(std::string_view source, std::string_view destination,
+                                           const ConvertRequest& request,
+                                           const ConvertContext& context, std::stop_token stop) {
+  const ConvertListener nobody = nullptr;
+  return Conversion(source, request, context, nobody, std::move(stop)).Plan(destination);
 }
 
 }  // namespace tessera::convert

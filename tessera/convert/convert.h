@@ -10,9 +10,11 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tessera/comm/comm.h"
+#include "tessera/convert/plan.h"
 #include "tessera/convert/request.h"
 #include "tessera/core/io_context.h"
 
@@ -45,6 +47,9 @@ struct ConvertReport {
   int64_t resumed_arrays = 0;  // that an interrupted conversion had copied
   int64_t peak_bytes = 0;      // of the budget, on this rank
   std::string plan;            // as text
+  // Where chunks follow shards: keys that no rule takes, and what was corrected in specs.
+  std::vector<std::string> unmatched;
+  std::vector<std::string> corrections;
 };
 
 // Told now and then, by one thread at a time.
@@ -64,6 +69,12 @@ absl::StatusOr<ConvertReport> Convert(std::string_view source, std::string_view 
                                       const ConvertRequest& request, const ConvertContext& context,
                                       const ConvertListener& progress = nullptr,
                                       std::stop_token stop = {});
+
+// What Convert would do.  Nothing is written.  The same errors, as far as they can be known.
+absl::StatusOr<ConvertPlan> PlanConversion(std::string_view source, std::string_view destination,
+                                           const ConvertRequest& request,
+                                           const ConvertContext& context,
+                                           std::stop_token stop = {});
 
 }  // namespace tessera::convert
 

@@ -9,6 +9,7 @@
 #include "tessera/checkpoint/stored_layout.h"
 #include "tessera/convert/call_needs.h"
 #include "tessera/convert/key_rules.h"
+#include "tessera/convert/plan_chunks.h"
 #include "tessera/convert/plan_keys.h"
 #include "tessera/convert/plan_shares.h"
 #include "tessera/core/chunk_grid.h"
@@ -75,6 +76,11 @@ class Planner {
     if (request_.target.chunk_bytes < 1) {
       return InvalidArgument("chunk_bytes is ", request_.target.chunk_bytes,
                              ", which is less than 1");
+    }
+    if (request_.target.shards.has_value() &&
+        request_.target.format == TargetFormat::kSafetensors) {
+      return InvalidArgument("safetensors files have no chunks that could follow shards; ",
+                             "tensorstore, zarr2 and zarr3 have");
     }
     if (facts_.budget_bytes < 1) {
       return InvalidArgument("the budget is ", facts_.budget_bytes, " bytes");
@@ -172,12 +178,16 @@ class Planner {
   }
 
   absl::Status PlaceArrays() {
+    if (request_.target.shards.has_value()) {
+      TESSERA_RETURN_IF_ERROR(PlanShards(*request_.target.shards, plan_.arrays));
+    }
     const int64_t most = std::max<int64_t>(
         1, std::min(request_.target.chunk_bytes, facts_.budget_bytes / kChunksInBudget));
     for (ConvertArray& array : plan_.arrays) {
       const Dims& shape = array.target.shape;
       TargetPlace& place = array.place;
-      place.chunk = checkpoint::ChooseChunkShape(shape, shape, array.target.dtype, most);
+      const Dims& shard = array.shard.has_value() ? array.shard->shape : shape;
+      place.chunk = checkpoint::ChooseChunkShape(shape, shard, array.target.dtype, most);
       place.metadata = MetadataOf(array);
       place.record.shape = shape;
       place.record.dtype = DTypeName(array.target.dtype);
@@ -190,11 +200,12 @@ class Planner {
 
   zarr::Metadata MetadataOf(const ConvertArray& array) const {
     zarr::Metadata metadata = zarr::JaxMetadata(array.target, array.place.chunk.shape);
-    metadata.codecs.compression = checkpoint::CodecsFor(request_.target.codec, array.target.dtype);
-    if (plan_.format != TargetFormat::kZarr3) return metadata;
-    metadata.format = zarr::Format::kV3;
-    metadata.chunk_keys = {zarr::ChunkKeys::Style::kPrefix, '/'};
-    metadata.fill_value = std::vector<std::byte>(DTypeBytes(array.target.dtype));
+    if (plan_.format == TargetFormat::kZarr3) {
+      metadata.format = zarr::Format::kV3;
+      metadata.chunk_keys = {zarr::ChunkKeys::Style::kPrefix, '/'};
+      metadata.fill_value = std::vector<std::byte>(DTypeBytes(array.target.dtype));
+    }
+    metadata.codecs.compression = CodecOf(request_.target, SourceOf(array), metadata);
     return metadata;
   }
 
@@ -277,6 +288,25 @@ Box ConvertArray::SourceBox(const Box& box) const {
     shape[static_cast<size_t>(permutation[i])] = box.shape()[i];
   }
   return *Box::Make(origin, shape);
+}
+
+std::vector<std::string> ConvertPlan::UnmatchedKeys() const {
+  std::vector<std::string> keys;
+  for (const ConvertArray& array : arrays) {
+    if (array.shard.has_value() && !array.shard->rule.has_value()) keys.push_back(array.source_key);
+  }
+  return keys;
+}
+
+std::vector<std::string> ConvertPlan::Corrections() const {
+  std::vector<std::string> texts;
+  for (const ConvertArray& array : arrays) {
+    if (!array.shard.has_value()) continue;
+    for (const mesh::Correction& correction : array.shard->corrections) {
+      texts.push_back(Concat(array.source_key, ": ", correction.Text()));
+    }
+  }
+  return texts;
 }
 
 absl::StatusOr<ConvertPlan> PlanConvert(const ConvertSource& source, const ConvertRequest& request,

@@ -17,6 +17,7 @@
 #include "tessera/core/hash128.h"
 #include "tessera/core/json.h"
 #include "tessera/ledger/index_file.h"
+#include "tessera/mesh/correction.h"
 #include "tessera/safetensors/plan_set.h"
 #include "tessera/zarr/metadata.h"
 
@@ -34,6 +35,14 @@ struct TargetPlace {
   friend bool operator==(const TargetPlace&, const TargetPlace&) = default;
 };
 
+// What a device of the mesh gets that chunks are made for.
+struct ShardBasis {
+  Dims shape = {};
+  std::optional<size_t> rule = {};  // nullopt: none takes the array
+  std::vector<mesh::Correction> corrections = {};
+  friend bool operator==(const ShardBasis&, const ShardBasis&) = default;
+};
+
 // Units [begin, end) of an array.
 struct UnitShare {
   int rank = 0;
@@ -47,9 +56,11 @@ struct ConvertArray {
   std::string source_key = {};  // as the source shows it
   std::string new_key = {};     // with dots, without the prefix
   std::string prefix = {};      // of a tensorstore target
+  std::string rule_key = {};    // what rules are asked about
   ShapeDtype source = {};
   ShapeDtype target = {};
   Dims permutation = {};  // dimension i is dimension permutation[i] of the source; empty: none
+  std::optional<ShardBasis> shard = {};
   Dims target_cell = {};  // chunks, or blocks of a tensor
   TargetPlace place = {};
   UnitChoice unit = {};
@@ -83,6 +94,11 @@ struct ConvertPlan {
   MemoryPlan memory = {};
   std::vector<int64_t> rank_bytes = {};  // of new arrays, by rank
 
+  // Keys of the arrays that no rule takes; none where there are no rules.
+  std::vector<std::string> UnmatchedKeys() const;
+  // "KEY: dimension 0: 'tp' -> None (does not divide)".
+  std::vector<std::string> Corrections() const;
+
   // One line an array.
   std::string Text() const;
   // Of everything but who does it.
@@ -97,10 +113,10 @@ struct PlanFacts {
 };
 
 // InvalidArgument, naming every key: two arrays that get one key or lie in one another, a new key
-// with an empty part or without its prefix, an array that cannot be transposed as asked or cast; or
-// a wrong pattern or option.  Unimplemented, naming every key, for dtypes that the format lacks.
-// NotFound when no array is left.  ResourceExhausted, naming the key, when the budget cannot hold
-// what one array needs.
+// with an empty part or without its prefix, an array that cannot be transposed as asked or cast, a
+// spec with an axis that the mesh lacks or has twice; or a wrong pattern or option.  Unimplemented,
+// naming every key, for dtypes that the format lacks. NotFound when no array is left.
+// ResourceExhausted, naming the key, when the budget cannot hold what one array needs.
 absl::StatusOr<ConvertPlan> PlanConvert(const ConvertSource& source, const ConvertRequest& request,
                                         const PlanFacts& facts);
 

@@ -23,6 +23,12 @@ std::vector<std::string> SplitDotted(std::string_view key) {
   }
 }
 
+std::string Slashed(const std::vector<std::string>& key) {
+  std::string text;
+  for (size_t i = 0; i < key.size(); ++i) text += Concat(i == 0 ? "" : "/", key[i]);
+  return text;
+}
+
 // Without an index a path is all that there is to tell the key by, so nothing in it is escaped.
 absl::StatusOr<std::string> PlainPath(const std::vector<std::string>& key) {
   std::string path;
@@ -97,6 +103,10 @@ class KeyPlanner {
     }
     if (changed) key = SplitDotted(renamed);
     array.new_key = renamed;
+    array.rule_key = Slashed(key);
+    if (ShowsPrefix(source) && KeepsPrefixes()) {
+      array.rule_key = Concat(source.list->prefix, "/", array.rule_key);
+    }
     if (changed && IsBroken(key)) {
       Refuse(array, Concat(Quoted(renamed), " has an empty part"));
       return absl::OkStatus();

@@ -20,6 +20,26 @@ std::string TypeText(const ShapeDtype& about) {
   return Concat(DTypeName(about.dtype), ShapeText(about.shape));
 }
 
+std::string ShardText(const ShardBasis& shard) {
+  std::string text = Concat(" in shards ", ShapeText(shard.shape));
+  text += shard.rule.has_value() ? Concat(" by rule ", *shard.rule) : " by no rule";
+  for (const mesh::Correction& correction : shard.corrections) {
+    text += Concat(", corrected in ", correction.Text());
+  }
+  return text;
+}
+
+Json ShardJson(const std::optional<ShardBasis>& shard) {
+  if (!shard.has_value()) return nullptr;
+  Json corrections = Json::array();
+  for (const mesh::Correction& correction : shard->corrections) {
+    corrections.push_back(correction.Text());
+  }
+  Json rule = nullptr;
+  if (shard->rule.has_value()) rule = *shard->rule;
+  return {{"shape", shard->shape}, {"rule_index", rule}, {"corrections", corrections}};
+}
+
 // What is done to an array, and not who does it.
 std::string ArrayText(const ConvertPlan& plan, const ConvertArray& array) {
   std::string text = Concat(array.source_key, " -> ");
@@ -28,6 +48,7 @@ std::string ArrayText(const ConvertPlan& plan, const ConvertArray& array) {
   if (!(array.source == array.target)) text += Concat(" -> ", TypeText(array.target));
   if (!array.permutation.empty()) text += Concat(" transposed ", ShapeText(array.permutation));
   text += Concat(" at ", PlaceText(plan, array), " cells ", ShapeText(array.target_cell));
+  if (array.shard.has_value()) text += ShardText(*array.shard);
   text += Concat("; ", array.unit.count, " units ", ShapeText(array.unit.shape), " (",
                  UnitKindName(array.unit.kind), ", ", array.unit.bytes, " bytes");
   if (array.unit.amplification > 1) {
@@ -58,6 +79,8 @@ Json ArrayJson(const ConvertPlan& plan, const ConvertArray& array) {
           {"new_shape", array.target.shape},
           {"permutation", array.permutation},
           {"place", PlaceText(plan, array)},
+          {"chunk_shape", array.target_cell},
+          {"shard", ShardJson(array.shard)},
           {"units",
            {{"count", array.unit.count},
             {"shape", array.unit.shape},
@@ -83,12 +106,17 @@ std::string ConvertPlan::Text() const {
 
 Hash128 ConvertPlan::Digest() const {
   std::string text = Concat(TargetFormatName(format), " ", source_state, "\n");
-  std::map<std::string, int> documents;  // those of arrays that are alike, once
+  std::map<std::string, size_t> documents;  // those of arrays that are alike, once
   for (const ConvertArray& array : arrays) {
-    text += Concat(ArrayText(*this, array), "\n");
-    if (!set.has_value()) documents.emplace(zarr::MetadataText(array.place.metadata), 0);
+    text += ArrayText(*this, array);
+    if (!set.has_value()) {
+      const auto found =
+          documents.emplace(zarr::MetadataText(array.place.metadata), documents.size()).first;
+      text += Concat(" document ", found->second);
+    }
+    text += '\n';
   }
-  for (const auto& [document, unused] : documents) text += document;
+  for (const auto& [document, number] : documents) text += Concat(number, " ", document);
   if (set.has_value()) {
     for (const safetensors::PlannedFile& file : set->files) {
       text += Concat(file.name, " ", file.header_bytes);
@@ -102,6 +130,7 @@ Json ToJson(const ConvertPlan& plan) {
   for (const ConvertArray& array : plan.arrays) arrays.push_back(ArrayJson(plan, array));
   return {{"format", TargetFormatName(plan.format)},
           {"nbytes", plan.nbytes},
+          {"unmatched", plan.UnmatchedKeys()},
           {"memory",
            {{"units", plan.memory.units},
             {"calls", plan.memory.calls},

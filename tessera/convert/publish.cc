@@ -1,9 +1,7 @@
 #include "tessera/convert/publish.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,18 +12,11 @@
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/ledger/index_file.h"
+#include "tessera/store/file_rename.h"
 #include "tessera/store/file_store.h"
 
 namespace tessera::convert {
 namespace {
-
-// By number: the C library may be older than the call.
-int Rename(const std::string& from, const std::string& to, unsigned flags) {
-  return static_cast<int>(
-      syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags));
-}
-
-bool IsUnsupported(int error) { return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP; }
 
 absl::Status SyncParent(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
@@ -34,7 +25,8 @@ absl::Status SyncParent(const std::string& path) {
   const int result = fsync(folder);
   const int error = errno;
   close(folder);
-  if (result == 0 || IsUnsupported(error)) return absl::OkStatus();
+  // Some file systems cannot sync a folder, which then needs none.
+  if (result == 0 || store::IsUnsupported(error)) return absl::OkStatus();
   return Unavailable(parent, ": cannot sync: ", std::strerror(error));
 }
 
@@ -44,10 +36,11 @@ absl::Status AlreadyThere(const std::string& path) {
 
 // Onto a path where nothing is.
 absl::Status MoveToFree(const std::string& from, const std::string& to) {
-  if (Rename(from, to, RENAME_NOREPLACE) == 0) return absl::OkStatus();
-  if (errno == EEXIST) return AlreadyThere(to);
-  if (!IsUnsupported(errno)) {
-    return Unavailable(to, ": cannot rename ", from, " to it: ", std::strerror(errno));
+  const int error = store::Rename(from, to, store::RenameMode::kNoReplace);
+  if (error == 0) return absl::OkStatus();
+  if (error == EEXIST) return AlreadyThere(to);
+  if (!store::IsUnsupported(error)) {
+    return Unavailable(to, ": cannot rename ", from, " to it: ", std::strerror(error));
   }
   // A plain rename would replace a file, but no folder that has something in it.
   if (IsThere(to)) return AlreadyThere(to);
@@ -57,14 +50,15 @@ absl::Status MoveToFree(const std::string& from, const std::string& to) {
 }
 
 absl::Status Exchange(const std::string& from, const std::string& to) {
-  if (Rename(from, to, RENAME_EXCHANGE) == 0) return absl::OkStatus();
-  if (errno == ENOENT && !IsThere(to)) return MoveToFree(from, to);
-  if (IsUnsupported(errno)) {
+  const int error = store::Rename(from, to, store::RenameMode::kExchange);
+  if (error == 0) return absl::OkStatus();
+  if (error == ENOENT && !IsThere(to)) return MoveToFree(from, to);
+  if (store::IsUnsupported(error)) {
     return FailedPrecondition(to,
                               ": this file system cannot exchange two paths in one step, so it ",
                               "is left as it was; move it away, or convert to another path");
   }
-  return Unavailable(to, ": cannot exchange it with ", from, ": ", std::strerror(errno));
+  return Unavailable(to, ": cannot exchange it with ", from, ": ", std::strerror(error));
 }
 
 }  // namespace

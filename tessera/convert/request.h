@@ -13,6 +13,8 @@
 #include "tessera/checkpoint/save_options.h"
 #include "tessera/core/dtype.h"
 #include "tessera/core/shape.h"
+#include "tessera/mesh/mesh.h"
+#include "tessera/mesh/rules.h"
 #include "tessera/safetensors/plan_set.h"
 
 namespace tessera::convert {
@@ -28,6 +30,15 @@ enum class TargetFormat {
 std::string_view TargetFormatName(TargetFormat format);
 // InvalidArgument with the known names.
 absl::StatusOr<TargetFormat> ParseTargetFormat(std::string_view name);
+
+// Chunks for a load on this mesh: no chunk reaches over the border of a shard, so that every device
+// reads what it keeps and nothing else.  Rules match new keys with slashes, behind their prefix
+// where the source shows those.  The axes of a spec that do not divide are dropped, as a load with
+// auto_correct does it; an array that no rule takes is on every device as a whole.
+struct ShardChunks {
+  mesh::Mesh mesh;
+  std::vector<mesh::PartitionRule> rules;
+};
 
 // What the destination is.
 struct Target {
@@ -46,7 +57,11 @@ struct Target {
 
   // Zarr.  The most bytes of a chunk; smaller where the memory asks for it.
   int64_t chunk_bytes = int64_t{64} << 20;
+  std::optional<ShardChunks> shards = {};
   checkpoint::CodecList codec = checkpoint::JaxCodec();
+  // Arrays that are compressed already, or stored plainly as zarr arrays, stay so where the format
+  // has their codecs; `codec` is for the others.
+  bool keep_codec = false;
 };
 
 // Every match of `pattern` becomes `replacement`, as Python's re.sub does it.

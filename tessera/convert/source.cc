@@ -131,4 +131,20 @@ absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
   return source;
 }
 
+absl::StatusOr<TargetFormat> FormatOf(const ConvertSource& source) {
+  const checkpoint::Checkpoint& first = source.lists.front().checkpoint;
+  if (first.format() == checkpoint::Format::kTensorstore) return TargetFormat::kTensorstore;
+  if (first.format() == checkpoint::Format::kSafetensors) return TargetFormat::kSafetensors;
+  const checkpoint::CheckpointArray* of_v2 = nullptr;
+  const checkpoint::CheckpointArray* of_v3 = nullptr;
+  for (const checkpoint::CheckpointArray& array : first.arrays()) {
+    (array.zarr()->format == zarr::Format::kV2 ? of_v2 : of_v3) = &array;
+  }
+  if (of_v2 != nullptr && of_v3 != nullptr) {
+    return InvalidArgument("the source is of no one format: ", Quoted(of_v2->name), " is zarr2, ",
+                           Quoted(of_v3->name), " is zarr3");
+  }
+  return of_v2 != nullptr ? TargetFormat::kZarr2 : TargetFormat::kZarr3;
+}
+
 }  // namespace tessera::convert

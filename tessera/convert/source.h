@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/checkpoint/open.h"
+#include "tessera/convert/request.h"
 #include "tessera/core/io_context.h"
 
 namespace tessera::convert {
@@ -45,6 +46,10 @@ struct ConvertSource {
 absl::StatusOr<ConvertSource> OpenSource(std::string_view location,
                                          const std::optional<std::string>& prefix, IoContext& io,
                                          std::stop_token stop = {});
+
+// The format that the source is in.  InvalidArgument for a folder with arrays of both versions of
+// zarr, which no conversion makes.
+absl::StatusOr<TargetFormat> FormatOf(const ConvertSource& source);
 
 }  // namespace tessera::convert
 

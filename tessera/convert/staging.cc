@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "tessera/core/json.h"
 #include "tessera/core/status.h"
 #include "tessera/store/file_store.h"
+#include "tessera/store/key.h"
 
 namespace tessera::convert {
 namespace {
@@ -153,6 +155,22 @@ absl::Status Staging::Remove() {
   TESSERA_RETURN_IF_ERROR(RemoveAll(DataFolder(path_)));
   TESSERA_RETURN_IF_ERROR(RemoveAll(JournalFolder(path_)));
   return RemoveAll(path_);
+}
+
+absl::Status SweepUnfinished(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<fs::path> unfinished;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.find(store::kTemporaryMark) != std::string::npos) unfinished.push_back(at->path());
+  }
+  for (const fs::path& path : unfinished) {
+    if (!error) fs::remove(path, error);
+  }
+  if (error) return Unavailable(folder, ": ", error.message());
+  return absl::OkStatus();
 }
 
 }  // namespace tessera::convert

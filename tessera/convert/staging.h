@@ -62,6 +62,9 @@ class Staging {
   bool resumed_ = false;
 };
 
+// Deletes the files below `folder` that a killed process was still writing.
+absl::Status SweepUnfinished(const std::string& folder);
+
 // The folders in it.
 std::string DataFolder(const std::string& staging);
 std::string JournalFolder(const std::string& staging);

@@ -227,7 +227,8 @@ absl::Status CheckRecords(std::span<const ArrayRecord> records) {
 absl::StatusOr<SelectedArrays> SelectArrays(const TensorstoreIndex& index,
                                             std::string_view prefix) {
   if (!index.prefixes.has_value()) {
-    return SelectedArrays{std::string(prefix), index.arrays.value_or(std::vector<ArrayRecord>())};
+    if (!index.arrays.has_value()) return SelectedArrays{std::string(prefix), {}};
+    return SelectedArrays{std::string(prefix), *index.arrays};
   }
   if (prefix.empty()) {
     if (index.arrays.has_value()) return SelectedArrays{"", *index.arrays};

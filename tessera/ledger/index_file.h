@@ -91,8 +91,8 @@ Hash128 IndexDigest(const TensorstoreIndex& index, std::string_view prefix);
 
 // The arrays of one prefix.
 struct SelectedArrays {
-  std::string prefix;  // empty: none
-  std::vector<ArrayRecord> arrays;
+  std::string prefix;                   // empty: none
+  std::span<const ArrayRecord> arrays;  // of the index
 };
 
 // The list that `prefix` asks for.  Without one: the unprefixed list, else the only prefix there

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kSchema = 1;
 constexpr std::string_view kHead = R"({"digest":")";
 constexpr std::string_view kHeadEnd = "\",\n";
-constexpr size_t kDigits = 32;
+constexpr size_t kDigitCount = 32;
 
 // The documents that arrays have, each once.
 class DocumentTable {
@@ -80,12 +80,12 @@ void WriteArrays(const Manifest& manifest, JsonWriter& out) {
 
 // What the first line says of the rest.
 absl::StatusOr<std::string_view> CheckedRest(std::string_view text) {
-  const size_t head = kHead.size() + kDigits + kHeadEnd.size();
+  const size_t head = kHead.size() + kDigitCount + kHeadEnd.size();
   const std::string_view line = text.substr(0, head);
   if (line.size() < head || !line.starts_with(kHead) || !line.ends_with(kHeadEnd)) {
     return DataLoss("it does not begin like a manifest: ", Quoted(text.substr(0, 40)));
   }
-  const std::string_view digits = line.substr(kHead.size(), kDigits);
+  const std::string_view digits = line.substr(kHead.size(), kDigitCount);
   const std::string_view rest = text.substr(head);
   if (const std::string found = HashOf(rest).Hex(); found != digits) {
     return DataLoss("the manifest is damaged: its digest is ", found, ", its first line says ",

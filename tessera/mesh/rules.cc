@@ -71,18 +71,24 @@ absl::StatusOr<PartitionSpec> SpecFor(const NamedLeaf& leaf, const PartitionSpec
 
 }  // namespace
 
+absl::StatusOr<PartitionRule> PartitionRuleFromJson(const Json& value, std::string_view path) {
+  if (!value.is_array() || value.size() != 2 || !value[0].is_string()) {
+    return InvalidArgument(path, ": expected [pattern, spec], found ", value.dump());
+  }
+  TESSERA_ASSIGN_OR_RETURN(PartitionSpec spec,
+                           PartitionSpecFromJson(value[1], Concat(path, "[1]")));
+  return PartitionRule{value[0].get<std::string>(), std::move(spec)};
+}
+
 absl::StatusOr<std::vector<PartitionRule>> PartitionRulesFromJson(const Json& value) {
   if (!value.is_array()) {
     return InvalidArgument("rules: expected a list of [pattern, spec], found ", value.type_name());
   }
   std::vector<PartitionRule> rules;
   for (size_t i = 0; i < value.size(); ++i) {
-    const std::string path = Concat("rules[", i, "]");
-    if (!value[i].is_array() || value[i].size() != 2 || !value[i][0].is_string()) {
-      return InvalidArgument(path, ": expected [pattern, spec], found ", value[i].dump());
-    }
-    TESSERA_ASSIGN_OR_RETURN(PartitionSpec spec, PartitionSpecFromJson(value[i][1], path + "[1]"));
-    rules.push_back({value[i][0].get<std::string>(), std::move(spec)});
+    TESSERA_ASSIGN_OR_RETURN(PartitionRule rule,
+                             PartitionRuleFromJson(value[i], Concat("rules[", i, "]")));
+    rules.push_back(std::move(rule));
   }
   return rules;
 }

@@ -25,7 +25,10 @@ struct PartitionRule {
   friend bool operator==(const PartitionRule&, const PartitionRule&) = default;
 };
 
-// An ordered list of [pattern, spec], as a rules file holds it.
+// [pattern, spec].  InvalidArgument starting with `path` when the value is no rule.
+absl::StatusOr<PartitionRule> PartitionRuleFromJson(const Json& value, std::string_view path);
+
+// An ordered list of them, as a rules file holds it (rules_file.h).
 absl::StatusOr<std::vector<PartitionRule>> PartitionRulesFromJson(const Json& value);
 Json ToJson(std::span<const PartitionRule> rules);
 

@@ -14,9 +14,9 @@ constexpr std::string_view kDType = "dtype";
 constexpr std::string_view kShape = "shape";
 constexpr std::string_view kOffsets = "data_offsets";
 
-class Parser {
+class HeaderParser {
  public:
-  explicit Parser(std::string_view text) : cursor_(text) {
+  explicit HeaderParser(std::string_view text) : cursor_(text) {
     // Those of real models have somewhat more; a hostile text reserves no more than its own size.
     constexpr size_t kLikelyEntryBytes = 100;
     header_.tensors.reserve(text.size() / kLikelyEntryBytes);
@@ -140,6 +140,6 @@ class Parser {
 
 }  // namespace
 
-absl::StatusOr<Header> ParseHeader(std::string_view text) { return Parser(text).Parse(); }
+absl::StatusOr<Header> ParseHeader(std::string_view text) { return HeaderParser(text).Parse(); }
 
 }  // namespace tessera::safetensors

@@ -42,9 +42,9 @@ std::optional<int64_t> TakeTotalSize(Json& metadata) {
   return size;
 }
 
-class Parser {
+class IndexParser {
  public:
-  explicit Parser(std::string_view text) : cursor_(text) {}
+  explicit IndexParser(std::string_view text) : cursor_(text) {}
 
   absl::StatusOr<IndexFile> Parse() && {
     TESSERA_RETURN_IF_ERROR(cursor_.Object([this](std::string_view key) {
@@ -111,7 +111,7 @@ absl::StatusOr<IndexFile> DecodeIndexFile(std::string_view text) {
   if (const auto bad = FirstInvalidUtf8(text); bad.has_value()) {
     return InvalidArgument("byte ", *bad, ": the index is not UTF-8");
   }
-  return Parser(text).Parse();
+  return IndexParser(text).Parse();
 }
 
 absl::StatusOr<std::string> EncodeIndexFile(const IndexFile& index) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
@@ -116,10 +117,10 @@ class ReadWriteTest : public ::testing::TestWithParam<bool> {
 
   // The one of 300 rows of 2000 doubles, in two blocks.
   static const Tensor& Doubles(const FileSet& set) {
-    for (const Tensor& tensor : set.files()[0].header->tensors) {
-      if (tensor.dtype == DType::kFloat64) return tensor;
-    }
-    TESSERA_CHECK(false);
+    const auto& tensors = set.files()[0].header->tensors;
+    const auto found = std::ranges::find(tensors, DType::kFloat64, &Tensor::dtype);
+    TESSERA_CHECK(found != tensors.end());
+    return *found;
   }
 
   FileSet Open() { return FileSet::Open(*store_, kFile, io_).value(); }

@@ -4,9 +4,9 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
+#include "tessera/core/natural_order.h"
 #include "tessera/core/status.h"
 
 namespace tessera::safetensors {
@@ -54,35 +54,6 @@ class Packer {
   std::vector<std::string> open_;
   int64_t open_bytes_ = 0;
 };
-
-// Text before digits before the end; runs of digits compare by value.
-bool NaturalLess(std::string_view a, std::string_view b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto take_number = [&](std::string_view& text) {
-    size_t length = 0;
-    while (length < text.size() && is_digit(text[length])) ++length;
-    std::string_view digits = text.substr(0, length);
-    text.remove_prefix(length);
-    while (digits.size() > 1 && digits[0] == '0') digits.remove_prefix(1);
-    return digits;
-  };
-  const std::pair whole(a, b);
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a[0]) && is_digit(b[0])) {
-      const std::string_view x = take_number(a);
-      const std::string_view y = take_number(b);
-      if (x.size() != y.size()) return x.size() < y.size();
-      if (x != y) return x < y;
-    } else if (a[0] != b[0]) {
-      return static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]);
-    } else {
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  if (a.empty() != b.empty()) return a.empty();
-  return whole.first < whole.second;  // equal but for leading zeros
-}
 
 struct NaturalOrder {
   // Keys without a parent come first.

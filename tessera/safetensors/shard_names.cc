@@ -7,7 +7,7 @@
 namespace tessera::safetensors {
 namespace {
 
-constexpr std::string_view kSuffix = ".safetensors";
+constexpr std::string_view kFileSuffix = ".safetensors";
 constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
 
 // Cuts a run of at least five ASCII digits from the end; false when there is none.
@@ -31,7 +31,7 @@ bool CutSuffix(std::string_view& text, std::string_view suffix) {
 std::string DeriveBasePrefixFromPath(std::string_view path) {
   std::string_view stem = path;
   if (CutSuffix(stem, kIndexSuffix)) return std::string(stem);
-  CutSuffix(stem, kSuffix);
+  CutSuffix(stem, kFileSuffix);
   std::string_view rest = stem;
   if (CutNumber(rest) && CutSuffix(rest, "-of-") && CutNumber(rest) && CutSuffix(rest, "-")) {
     return std::string(rest);
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> ShardFilename(std::string_view base_prefix, int64_t 
     return InvalidArgument("shard_filename: shard ", index, " of ", total,
                            "; expected 1 <= shard <= total");
   }
-  return fmt::format("{}-{:05}-of-{:05}{}", base_prefix, index, total, kSuffix);
+  return fmt::format("{}-{:05}-of-{:05}{}", base_prefix, index, total, kFileSuffix);
 }
 
 std::string IndexFilename(std::string_view base_prefix) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kRunPrefix = "run-";
 constexpr std::string_view kSavesFolder = ".tessera/saves/";
-constexpr uint64_t kMaxMetadataBytes = uint64_t{1} << 20;
+constexpr uint64_t kMaxRunMetadataBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxIndexBytes = uint64_t{256} << 20;
 
 // What the keys of one folder tell.
@@ -113,8 +113,8 @@ class FolderReader {
   // Sets `committed` when it can be read.
   absl::Status ReadMetadata(const Folder& folder, StepInfo& info) {
     if (!folder.has_metadata) return absl::OkStatus();
-    const auto text =
-        ReadText(store_, Joined(folder.path, ledger::kRunMetadataName), kMaxMetadataBytes, stop_);
+    const auto text = ReadText(store_, Joined(folder.path, ledger::kRunMetadataName),
+                               kMaxRunMetadataBytes, stop_);
     if (!text.ok() && !absl::IsOutOfRange(text.status())) return text.status();
     // Deleted since it was listed.
     if (text.ok() && !text->has_value()) return absl::OkStatus();

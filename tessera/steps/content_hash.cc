@@ -99,7 +99,7 @@ ledger::SavedArrayType TypeOf(const array::Value& value, std::optional<DType> fl
 absl::Status CheckOne(const checkpoint::Checkpoint& checkpoint,
                       const checkpoint::CheckpointArray& array, const std::string& expected,
                       IoContext& io, const std::stop_token& stop, std::string& damaged) {
-  const auto found = checkpoint::HashContent(checkpoint, array, io, stop);
+  const auto found = checkpoint::HashContent(checkpoint, array, io, {}, stop);
   if (!found.ok()) return Prefixed(found.status(), array.name);
   if (*found == expected) return absl::OkStatus();
   damaged += Concat(damaged.empty() ? "" : "; ", array.name, ": expected the SHA-256 ", expected,

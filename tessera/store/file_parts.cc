@@ -14,7 +14,7 @@ namespace tessera::store {
 namespace {
 
 // More than this at once is refused by Linux anyway.
-constexpr size_t kMostAtOnce = size_t{1} << 30;
+constexpr size_t kMostPerWrite = size_t{1} << 30;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ absl::Status SetFileSize(const FileHandle& file, uint64_t size, const std::strin
 absl::Status WriteFullyAt(const FileHandle& file, uint64_t offset, std::span<const std::byte> data,
                           const std::string& shown) {
   while (!data.empty()) {
-    const ssize_t count = pwrite(file.get(), data.data(), std::min(data.size(), kMostAtOnce),
+    const ssize_t count = pwrite(file.get(), data.data(), std::min(data.size(), kMostPerWrite),
                                  static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, "write", shown);

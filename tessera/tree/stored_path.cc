@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "tessera/core/status.h"
 #include "tessera/core/utf8.h"
 #include "tessera/tree/dict_key.h"
@@ -80,10 +82,10 @@ absl::StatusOr<std::string> DecodeComponent(std::string_view name) {
 }
 
 // The longest proper prefix of `path` that ends before a slash; "" holds every path.
-std::optional<std::string> ParentOf(const std::string& path) {
+std::optional<std::string_view> ParentOf(std::string_view path) {
   if (path.empty()) return std::nullopt;
   const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
 }  // namespace
@@ -127,21 +129,34 @@ std::vector<std::string> SplitLegacyPath(std::string_view path) {
 }
 
 absl::Status CheckUniquePaths(std::span<const std::string> paths,
-                              std::span<const std::string> leaves) {
-  TESSERA_CHECK(paths.size() == leaves.size());
-  UniqueNames names;
+                              absl::FunctionRef<std::string(size_t)> leaf) {
+  absl::flat_hash_map<std::string_view, size_t> holders;
+  holders.reserve(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
-    TESSERA_RETURN_IF_ERROR(Prefixed(names.Add(paths[i], leaves[i]), "stored paths"));
+    const auto [holder, is_new] = holders.try_emplace(paths[i], i);
+    if (is_new) continue;
+    UniqueNames names;
+    TESSERA_RETURN_IF_ERROR(names.Add(paths[i], leaf(holder->second)));
+    return Prefixed(names.Add(paths[i], leaf(i)), "stored paths");
   }
+  absl::flat_hash_set<std::string_view> no_holders;  // parents that were looked at
   for (size_t i = 0; i < paths.size(); ++i) {
     for (auto parent = ParentOf(paths[i]); parent.has_value(); parent = ParentOf(*parent)) {
-      const std::string* holder = names.Find(*parent);
-      if (holder == nullptr) continue;
-      return InvalidArgument("stored paths: leaf ", LeafForMessage(leaves[i]), " at '", paths[i],
-                             "' lies inside leaf ", LeafForMessage(*holder), " at '", *parent, "'");
+      if (!no_holders.insert(*parent).second) break;
+      const auto holder = holders.find(*parent);
+      if (holder == holders.end()) continue;
+      return InvalidArgument("stored paths: leaf ", LeafForMessage(leaf(i)), " at '", paths[i],
+                             "' lies inside leaf ", LeafForMessage(leaf(holder->second)), " at '",
+                             *parent, "'");
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckUniquePaths(std::span<const std::string> paths,
+                              std::span<const std::string> leaves) {
+  TESSERA_CHECK(paths.size() == leaves.size());
+  return CheckUniquePaths(paths, [&](size_t i) { return leaves[i]; });
 }
 
 }  // namespace tessera::tree

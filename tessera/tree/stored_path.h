@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -33,7 +34,9 @@ absl::StatusOr<std::vector<std::string>> DecodeStoredPath(std::string_view path)
 std::vector<std::string> SplitLegacyPath(std::string_view path);
 
 // InvalidArgument, naming both leaves, when two have the same path or one's path lies inside
-// another's.  leaves[i], for messages, is the key path of paths[i].
+// another's.  leaf(i), for messages, is the key path of paths[i].
+absl::Status CheckUniquePaths(std::span<const std::string> paths,
+                              absl::FunctionRef<std::string(size_t)> leaf);
 absl::Status CheckUniquePaths(std::span<const std::string> paths,
                               std::span<const std::string> leaves);
 

@@ -13,11 +13,6 @@ absl::Status UniqueNames::Add(std::string name, std::string leaf) {
                          " would both be named '", entry->first, "'");
 }
 
-const std::string* UniqueNames::Find(const std::string& name) const {
-  const auto entry = leaf_of_name_.find(name);
-  return entry == leaf_of_name_.end() ? nullptr : &entry->second;
-}
-
 std::string LeafForMessage(std::string_view diagnostic_path) {
   return diagnostic_path.empty() ? "(the root)" : std::string(diagnostic_path);
 }

@@ -16,9 +16,6 @@ class UniqueNames {
   // it is: its path in diagnostic form, "" for the root.
   absl::Status Add(std::string name, std::string leaf);
 
-  // The leaf of that name, or nullptr.
-  const std::string* Find(const std::string& name) const;
-
  private:
   std::unordered_map<std::string, std::string> leaf_of_name_;
 };

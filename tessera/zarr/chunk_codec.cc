@@ -10,7 +10,7 @@
 namespace tessera::zarr {
 namespace {
 
-Dims Permuted(DimsView dims, DimsView order) {
+Dims PermutedDims(DimsView dims, DimsView order) {
   Dims permuted(order.size());
   for (size_t i = 0; i < order.size(); ++i) permuted[i] = dims[order[i]];
   return permuted;
@@ -24,7 +24,7 @@ absl::StatusOr<ShardCodec> MakeShard(const ShapeDtype& chunk, const ChunkCodecs&
   const ShardSpec& spec = *codecs.shard;
   TESSERA_ASSIGN_OR_RETURN(const Dims order,
                            codec::Composed(codecs.transposes, chunk.shape.size()));
-  const Dims shape = Permuted(chunk.shape, order);
+  const Dims shape = PermutedDims(chunk.shape, order);
   const Dims grid = GridShape(shape, spec.chunk_shape);
   TESSERA_ASSIGN_OR_RETURN(ChunkCodec inner,
                            ChunkCodec::Make({spec.chunk_shape, chunk.dtype}, spec.codecs));
@@ -70,7 +70,7 @@ int64_t ChunkCodec::most_written_bytes() const {
 
 Box Permuted(const Box& box, DimsView order) {
   absl::StatusOr<Box> permuted =
-      Box::Make(Permuted(box.origin(), order), Permuted(box.shape(), order));
+      Box::Make(PermutedDims(box.origin(), order), PermutedDims(box.shape(), order));
   TESSERA_CHECK(permuted.ok());
   return *std::move(permuted);
 }

@@ -18,9 +18,9 @@
 namespace tessera::zarr {
 namespace {
 
-constexpr std::string_view kMembers[] = {"chunks", "compressor", "dimension_separator",
-                                         "dtype",  "fill_value", "filters",
-                                         "order",  "shape",      "zarr_format"};
+constexpr std::string_view kMembersOfV2[] = {"chunks", "compressor", "dimension_separator",
+                                             "dtype",  "fill_value", "filters",
+                                             "order",  "shape",      "zarr_format"};
 
 struct StoredType {
   DType dtype = DType::kFloat32;
@@ -28,7 +28,7 @@ struct StoredType {
 };
 
 // "|S8" and "|V8": NumPy's text and bytes of a fixed length.
-bool IsRaw(std::string_view text) {
+bool IsRawTypestr(std::string_view text) {
   return text.size() > 2 && std::string_view("<>|").find(text[0]) != std::string_view::npos &&
          (text[1] == 'S' || text[1] == 'V') &&
          text.find_first_not_of("0123456789", 2) == std::string_view::npos;
@@ -53,7 +53,8 @@ absl::StatusOr<StoredType> TypeFromJson(const ObjectReader& document) {
       return StoredType{info.dtype, info.bytes > 1 ? codec::Endian::kBig : codec::Endian::kLittle};
     }
   }
-  if (IsRaw(text)) return Unimplemented("dtype: structured or raw element type ", Quoted(text));
+  if (IsRawTypestr(text))
+    return Unimplemented("dtype: structured or raw element type ", Quoted(text));
   return Unimplemented("dtype: element type ", Quoted(text), " is not supported");
 }
 
@@ -95,7 +96,7 @@ absl::StatusOr<ChunkKeys> KeysFromJson(const ObjectReader& document) {
 
 }  // namespace
 
-std::span<const std::string_view> MembersOfV2() { return kMembers; }
+std::span<const std::string_view> MembersOfV2() { return kMembersOfV2; }
 
 absl::StatusOr<Metadata> MetadataFromV2(const Json& document) {
   TESSERA_ASSIGN_OR_RETURN(const ObjectReader reader, ObjectReader::Make(document));
@@ -118,7 +119,7 @@ absl::StatusOr<Metadata> MetadataFromV2(const Json& document) {
   TESSERA_ASSIGN_OR_RETURN(metadata.fill_value,
                            FillValueFromJson(Format::kV2, type.dtype, type.endian, *fill));
   for (const auto& [member, value] : document.items()) {
-    if (!std::binary_search(std::begin(kMembers), std::end(kMembers), member)) {
+    if (!std::binary_search(std::begin(kMembersOfV2), std::end(kMembersOfV2), member)) {
       metadata.other_members.emplace(member, value.dump());
     }
   }

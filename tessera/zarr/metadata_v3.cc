@@ -20,7 +20,7 @@ namespace tessera::zarr {
 namespace {
 
 // `attributes` is not here: it changes nothing, so it goes with the other members.
-constexpr std::string_view kMembers[] = {
+constexpr std::string_view kMembersOfV3[] = {
     "chunk_grid",           "chunk_key_encoding", "codecs",    "data_type",
     "dimension_names",      "fill_value",         "node_type", "shape",
     "storage_transformers", "zarr_format"};
@@ -36,7 +36,7 @@ absl::Status CheckKind(const ObjectReader& document) {
 }
 
 // "r16", "raw_bytes" and the two names of types with fields.
-bool IsRaw(std::string_view name) {
+bool IsRawName(std::string_view name) {
   if (name == "raw_bytes" || name == "struct" || name == "structured") return true;
   return name.size() > 1 && name[0] == 'r' &&
          name.find_first_not_of("0123456789", 1) == std::string_view::npos;
@@ -48,11 +48,11 @@ absl::StatusOr<DType> TypeFromJson(const Json& value) {
   }
   // The name alone first, as the configuration of a type that is not supported tells nothing.
   if (value.is_object() && value.contains("name") && value["name"].is_string() &&
-      IsRaw(value["name"].get_ref<const std::string&>())) {
+      IsRawName(value["name"].get_ref<const std::string&>())) {
     return TypeFromJson(value["name"]);
   }
   TESSERA_ASSIGN_OR_RETURN(const NamedJson named, NamedFromJson(value, "data_type"));
-  if (IsRaw(named.name)) {
+  if (IsRawName(named.name)) {
     return Unimplemented("data_type: structured or raw element type ", Quoted(named.name));
   }
   for (const DTypeInfo& info : AllDTypes()) {
@@ -142,7 +142,7 @@ Json NamesToJson(const Names& names) {
 
 }  // namespace
 
-std::span<const std::string_view> MembersOfV3() { return kMembers; }
+std::span<const std::string_view> MembersOfV3() { return kMembersOfV3; }
 
 absl::StatusOr<Metadata> MetadataFromV3(const Json& document) {
   TESSERA_ASSIGN_OR_RETURN(const ObjectReader reader, ObjectReader::Make(document));
@@ -165,7 +165,7 @@ absl::StatusOr<Metadata> MetadataFromV3(const Json& document) {
   TESSERA_ASSIGN_OR_RETURN(metadata.codecs, CodecsFromJson(*codecs, "codecs", elements));
   TESSERA_ASSIGN_OR_RETURN(metadata.dimension_names, NamesFromJson(reader, metadata.shape.size()));
   for (const auto& [member, value] : document.items()) {
-    const bool known = std::binary_search(std::begin(kMembers), std::end(kMembers), member);
+    const bool known = std::binary_search(std::begin(kMembersOfV3), std::end(kMembersOfV3), member);
     const bool says_nothing = member == "attributes" && value.is_object() && value.empty();
     if (!known && !says_nothing) metadata.other_members.emplace(member, value.dump());
   }
