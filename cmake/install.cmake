@@ -39,7 +39,7 @@ function(tessera_pkg_config_module target result)
   set(modules
     fmt::fmt=fmt spdlog::spdlog=spdlog nlohmann_json::nlohmann_json=nlohmann_json TBB::tbb=tbb
     PkgConfig::PCRE2=libpcre2-8 PkgConfig::ZSTD=libzstd PkgConfig::BLOSC=blosc
-    PkgConfig::ISAL=libisal PkgConfig::XXHASH=libxxhash ZLIB::ZLIB=zlib
+    PkgConfig::ISAL=libisal PkgConfig::XXHASH=libxxhash PkgConfig::YAML=yaml-0.1 ZLIB::ZLIB=zlib
     OpenSSL::Crypto=libcrypto)
   list(FILTER modules INCLUDE REGEX "^${target}=")
   if(target MATCHES "^absl::(.+)$")

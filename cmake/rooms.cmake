@@ -1,13 +1,15 @@
 # A room is one folder under tessera/, one namespace and one static library.
 #
 #   tessera_room(NAME name SOURCES a.cc ... [DEPS targets ...] [PRIVATE_DEPS targets ...]
-#                [TESTS a_test.cc ...] [TEST_DEPS targets ...])
+#                [TESTS a_test.cc ...] [TEST_DEPS targets ...] [OF_PROGRAM] [WITHOUT_THREADS])
 #
 # makes tessera_<name> from SOURCES and, when tests are on, one binary <name>_test from TESTS.
+# A room OF_PROGRAM is no part of what users link.  The tests of one WITHOUT_THREADS tell
+# ThreadSanitizer nothing, so that its preset builds none of them.
 set_property(GLOBAL PROPERTY TESSERA_ROOMS "")
 
 function(tessera_room)
-  cmake_parse_arguments(ROOM "" "NAME" "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ROOM "OF_PROGRAM;WITHOUT_THREADS" "NAME" "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS" ${ARGN})
   set(target tessera_${ROOM_NAME})
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_include_directories(${target} PUBLIC
@@ -16,7 +18,17 @@ function(tessera_room)
   target_link_libraries(${target} PUBLIC ${ROOM_DEPS}
                         PRIVATE ${ROOM_PRIVATE_DEPS} $<BUILD_INTERFACE:tessera_options>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ROOM_NAME})
-  set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${target})
+  if(TESSERA_COMPILE_IN_BATCHES AND NOT ROOM_OF_PROGRAM)  # each verb of the program has its Options
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    # A source that another includes looks like a header to GCC.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+  if(NOT ROOM_OF_PROGRAM)
+    set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${target})
+  endif()
+  if(ROOM_WITHOUT_THREADS AND TESSERA_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(TESSERA_BUILD_TESTS AND ROOM_TESTS)
     tessera_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} DEPS ${target} ${ROOM_TEST_DEPS})
   endif()
@@ -31,6 +43,22 @@ set(TESSERA_MPI_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none ASAN_OPTIONS=detect_leaks=0)
 
+# What nearly every test includes is compiled once, with the first of them.
+function(tessera_precompile_for test)
+  get_property(first GLOBAL PROPERTY TESSERA_FIRST_TEST)
+  if(NOT TESSERA_COMPILE_IN_BATCHES)
+    return()
+  elseif(first)
+    target_precompile_headers(${test} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${test} PRIVATE
+      <gmock/gmock.h> <gtest/gtest.h>
+      ${PROJECT_SOURCE_DIR}/tessera/core/testing/status_matchers.h)
+    set_property(GLOBAL PROPERTY TESSERA_FIRST_TEST ${test})
+  endif()
+  target_compile_options(${test} PRIVATE -fpch-preprocess)  # ccache needs it
+endfunction()
+
 # One GoogleTest binary that ctest runs whole; its JSON report is what tools/test counts.
 #
 #   tessera_test(NAME name SOURCES a.cc ... [DEPS targets ...] [RANKS count])
@@ -44,10 +72,9 @@ function(tessera_test)
     set(launcher ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${TEST_RANKS})
   endif()
   add_executable(${TEST_NAME} ${TEST_SOURCES})
-  # The library is what is optimised; a test built plainly compiles twice as fast.
-  target_compile_options(${TEST_NAME} PRIVATE $<$<CONFIG:Release>:-O0>)
-  target_link_libraries(${TEST_NAME} PRIVATE ${TEST_DEPS} tessera_options
+  target_link_libraries(${TEST_NAME} PRIVATE ${TEST_DEPS} tessera_options tessera_test_options
                         GTest::gmock GTest::gtest_main rapidcheck)
+  tessera_precompile_for(${TEST_NAME})
   target_compile_definitions(${TEST_NAME} PRIVATE
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_TESTDATA="${PROJECT_SOURCE_DIR}/testdata")
   add_test(NAME ${TEST_NAME}
