@@ -51,6 +51,14 @@ if [[ -f $pc_dir/tessera-mpi.pc ]]; then
   done
 fi
 
+# The command, from where it is installed; under mpirun it finds what speaks MPI from there.
+printed=$("$prefix/bin/tessera" version | head -n 1)
+[[ $printed =~ ^tessera\ [0-9.]+$ ]] || fail "bin/tessera printed '$printed', not its version"
+if [[ -n $(find "$prefix" -name libtessera_mpi.so) ]]; then
+  count=$(mpirun -n 2 "$prefix/bin/tessera" version | grep -cx "$printed" || true)
+  [[ $count == 1 ]] || fail "of two ranks $count told the version, not the first alone"
+fi
+
 # With every object of every archive in the program, a library that tessera.pc forgot is missed
 # here and not by the first user of that object.
 mapfile -t archives < <(find "$prefix" -name 'libtessera_*.a')

@@ -371,7 +371,7 @@ absl::StatusOr<Json> Run(const Json& job, Tools& tools) {
   if (what == "steps") return RunSteps(*store);
   if (what == "verify") {
     TESSERA_ASSIGN_OR_RETURN(const auto report, checkpoint::VerifyCheckpoint(*store, tools.io));
-    return checkpoint::ToJson(report);
+    return Json::parse(checkpoint::ToJson(report).dump());
   }
   if (what != "seal") return InvalidArgument("unknown job: ", what);
   TESSERA_ASSIGN_OR_RETURN(const auto report, checkpoint::SealCheckpoint(*store, tools.io));

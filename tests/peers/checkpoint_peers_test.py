@@ -31,7 +31,7 @@ class CheckpointPeersTest(PeersTest):
                 self.assertEqual(result, {"integrity": "none", "indexed": True})
             report = self.peer.run(do="verify", dir=folder)
             self.assertEqual(report["problems"], [])
-            self.assertEqual(report["unsealed_arrays"], report["checked"]["arrays"])
+            self.assertEqual(report["vouched"]["nobody"], report["checked"]["arrays"])
 
     def test_we_load_what_the_manager_writes(self):
         for seed in range(20, 24):
@@ -181,7 +181,7 @@ class CheckpointPeersTest(PeersTest):
             report = self.peer.run(do="verify", dir=folder)
             self.assertEqual(report["problems"], [])
             unsealed = len(arrays_of(theirs)) + len(arrays_of(bare))
-            self.assertEqual(report["unsealed_arrays"], unsealed)
+            self.assertEqual(report["vouched"]["nobody"], unsealed)
 
     def test_what_eformer_writes_over_a_prefix_of_ours_must_be_sealed_again(self):
         trees = RandomTrees(110)

@@ -3,36 +3,19 @@
 Their last argument is the program of checkpoint_peer.cc.
 """
 
-import os
 import re
 import sys
 import unittest
 
-# Before JAX is imported.
-os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+from peer_meshes import jax_mesh, jax_sharding, on_devices
 
-import jax
-import numpy as np
 from eformer.serialization.serialization import tree_deserialize_leaves
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import peer_trees
 from peer_trees import MESHES, arrays_of, difference, nested
 
 PEER = sys.argv.pop()
-jax.config.update("jax_enable_x64", True)
 ONE_AXIS = MESHES[0]
-
-
-def jax_mesh(mesh):
-    return Mesh(np.array(jax.devices()).reshape([size for _, size in mesh]),
-                [name for name, _ in mesh])
-
-
-def jax_sharding(mesh, spec):
-    entries = [tuple(entry) if isinstance(entry, list) else entry for entry in spec]
-    return NamedSharding(jax_mesh(mesh), PartitionSpec(*entries))
 
 
 class PeersTest(unittest.TestCase):
@@ -44,12 +27,7 @@ class PeersTest(unittest.TestCase):
         print(f"{self.id()}: {self.arrays} arrays")
 
     def on_devices(self, trees, tree, mesh):
-        """The same tree with JAX arrays under random shardings."""
-        def place(leaf):
-            if not isinstance(leaf, np.ndarray):
-                return leaf
-            return jax.device_put(leaf, jax_sharding(mesh, trees.spec(mesh, leaf.shape)))
-        return jax.tree.map(place, tree)
+        return on_devices(trees, tree, mesh)
 
     def assert_same(self, found, expected, where):
         self.assertIsNone(difference(found, expected), where)

@@ -27,6 +27,15 @@ ML_DTYPES = [
 DTYPES = NUMPY_DTYPES + ML_DTYPES
 BITS = {"bool": 1, "float4_e2m1fn": 4, "int4": 4, "int2": 2}
 
+# The codes of safetensors that NumPy and ml_dtypes have a whole-byte type for.
+SAFETENSORS_CODES = {
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "float8_e5m2": "F8_E5M2",
+    "float8_e4m3fn": "F8_E4M3", "float8_e8m0fnu": "F8_E8M0", "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ", "int16": "I16", "uint16": "U16", "float16": "F16",
+    "bfloat16": "BF16", "int32": "I32", "uint32": "U32", "float32": "F32", "complex64": "C64",
+    "float64": "F64", "int64": "I64", "uint64": "U64",
+}
+
 # Axes and sizes of the meshes of eight devices.
 MESHES = [
     [("d", 8)], [("x", 2), ("y", 4)], [("x", 4), ("y", 2)], [("x", 1), ("y", 8)],
@@ -111,12 +120,25 @@ class RandomTrees:
         return spec
 
 
+class StorableTrees(RandomTrees):
+    """Trees of what safetensors can hold: dicts and arrays."""
+
+    def array(self, name=None, shape=None):
+        while name is None or name not in SAFETENSORS_CODES:
+            name = next(self.dtypes)
+        return super().array(name, shape)
+
+    def flat(self):
+        return {".".join(key): leaf for key, leaf in arrays_of(self.tree(values=False))}
+
+
 def leaves_of(tree, key=()):
     """(components, leaf) of each leaf that is not None, in JAX's order."""
     if isinstance(tree, dict):
         children = [(str(name), tree[name]) for name in sorted(tree)]
     elif isinstance(tree, (list, tuple)):
-        children = [(str(i), child) for i, child in enumerate(tree)]
+        names = getattr(tree, "_fields", range(len(tree)))
+        children = [(str(name), child) for name, child in zip(names, tree)]
     else:
         return [] if tree is None else [(key, tree)]
     return [leaf for name, child in children for leaf in leaves_of(child, (*key, name))]

@@ -23,33 +23,14 @@ import torch
 import safetensors.torch
 
 from peer_case import ONE_AXIS, PeersTest, jax_mesh
-from peer_trees import MESHES, RandomTrees, arrays_of, bits_of, dtype_of, nested
+from peer_trees import MESHES, SAFETENSORS_CODES as CODES
+from peer_trees import StorableTrees, arrays_of, bits_of, dtype_of, nested
 
 from eformer.serialization import AsyncCheckpointManager
 
-# The codes of the format that NumPy and ml_dtypes have a whole-byte type for.
-CODES = {
-    "bool": "BOOL", "uint8": "U8", "int8": "I8", "float8_e5m2": "F8_E5M2",
-    "float8_e4m3fn": "F8_E4M3", "float8_e8m0fnu": "F8_E8M0", "float8_e4m3fnuz": "F8_E4M3FNUZ",
-    "float8_e5m2fnuz": "F8_E5M2FNUZ", "int16": "I16", "uint16": "U16", "float16": "F16",
-    "bfloat16": "BF16", "int32": "I32", "uint32": "U32", "float32": "F32", "complex64": "C64",
-    "float64": "F64", "int64": "I64", "uint64": "U64",
-}
 NAMES = {code: name for name, code in CODES.items()}
 # What the package's NumPy reader knows.
 NUMPY = [name for name in CODES if hasattr(np, name)]
-
-
-class StorableTrees(RandomTrees):
-    """Trees of what the format can hold: dicts and arrays."""
-
-    def array(self, name=None, shape=None):
-        while name is None or name not in CODES:
-            name = next(self.dtypes)
-        return super().array(name, shape)
-
-    def flat(self):
-        return {".".join(key): leaf for key, leaf in arrays_of(self.tree(values=False))}
 
 
 def tree_of(flat):
