@@ -43,6 +43,12 @@ set(TESSERA_MPI_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none ASAN_OPTIONS=detect_leaks=0)
 
+# Every store call is a place to stop a save at; a sanitizer's run takes each fifth.
+set(TESSERA_CALL_STEP 1)
+if(TESSERA_SANITIZE)
+  set(TESSERA_CALL_STEP 5)
+endif()
+
 # What nearly every test includes is compiled once, with the first of them.
 function(tessera_precompile_for test)
   get_property(first GLOBAL PROPERTY TESSERA_FIRST_TEST)
