@@ -1,6 +1,6 @@
 """Runs tessera, its peers and the machine's limits on the same work, in turns.
 
-usage: tools/bench [--quick] [--only RE] [--list] [--rounds N] [--dir DIR] [--keep]
+usage: tools/bench [--quick] [--only RE] [--list] [--rounds N] [--dir DIR] [--disk DIR] [--out DIR]
 
 Each side of a case is a process of its own; a round runs all sides, one after the other, and the next
 round begins with another side.  Medians and extremes of the rounds go to bench/results.json and
@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def arguments_of(words):
     parser = argparse.ArgumentParser(prog="tools/bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="some cases, small data, under 3 minutes")
+    parser.add_argument("--quick", action="store_true", help="small data; some cases, or those of --only")
     parser.add_argument("--only", default="", help="cases whose name holds this pattern")
     parser.add_argument("--list", action="store_true", help="prints the cases and stops")
     parser.add_argument("--rounds", type=int, help="7 unless given, 3 with --quick")
@@ -41,7 +41,8 @@ def arguments_of(words):
 def chosen(arguments):
     scale = cases.QUICK if arguments.quick else cases.FULL
     wanted = [case for case in cases.all_cases(scale)
-              if re.search(arguments.only, case.name) and (case.quick or not arguments.quick)]
+              if re.search(arguments.only, case.name)
+              and (case.quick or arguments.only or not arguments.quick)]
     if not measure.may_drop_caches():
         wanted = [case for case in wanted if not case.cold]
     return scale, wanted
