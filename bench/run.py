@@ -53,7 +53,7 @@ def run_cases(wanted, made, rounds, scratch):
     rows = []
     for i, case in enumerate(wanted):
         needs = measure.data_of(case)
-        paths = {**made.need(needs), "out": str(scratch / "out")}
+        paths = {**made.need(needs), "out": scratch / "out", "file": scratch / "out.safetensors"}
         sides = measure.measure(case, made.programs, paths, rounds)
         for row in report.rows_of(case, sides):
             rows.append(row)

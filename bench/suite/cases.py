@@ -1,7 +1,8 @@
 """The cases: what is done, by whom, on which data, and what it is held against.
 
 A case is a plain value.  Its arguments name data as `{name}`, made by data.py before the case and
-removed after the last one that needs it, and `{out}`, a path of its own for what it writes.
+removed after the last one that needs it, and `{out}` or `{file}`, a folder or a file of its own for
+what it writes.
 """
 
 import dataclasses
@@ -154,7 +155,7 @@ def safetensors(scale):
     yield Case("st_load", f"safetensors load: {size}", "safetensors", load, {"safetensors": load},
                ("pread", Work("pread", {"file": "{st_large}"})), bar_peer=1.5, bar_limit=0.9,
                quick=True)
-    save = Work("st_save", {"from": "{st_large}", "to": "{out}", "warm": "1"})
+    save = Work("st_save", {"from": "{st_large}", "to": "{file}", "warm": "1"})
     yield Case("st_save", f"safetensors save: {size}", "safetensors", save, {"safetensors": save},
                ("pwrite", Work("pwrite", {"bytes": str(scale.checkpoint), "to": "{out}",
                                           "files": "1"})), bar_peer=1.5, bar_limit=0.9)
@@ -163,7 +164,7 @@ def safetensors(scale):
         yield Case(f"{verb}_small", f"safetensors {what}: {scale.small:,} tensors", "safetensors",
                    work, {"safetensors": work}, ("pread", Work("pread", {"file": "{st_small}"})),
                    bar_peer=bar, quick=True)
-    convert = Work("convert", {"from": "{zarr_medium_none}", "to": "{out}"})
+    convert = Work("convert", {"from": "{zarr_medium_none}", "to": "{file}"})
     yield Case("convert", f"zarr to safetensors: {scale.array // MIB} MiB", "safetensors", convert,
                {"tensorstore": convert},
                ("pwrite", Work("pwrite", {"bytes": str(scale.array), "to": "{out}", "files": "1"})),

@@ -54,7 +54,7 @@ def data_of(case):
     works = [case.ours, *case.peers.values(), *([case.limit[1]] if case.limit else [])]
     names = {field for work in works for value in work.arguments.values()
              for _, field, _, _ in string.Formatter().parse(value) if field}
-    return names - {"out"}
+    return names - {"out", "file"}
 
 
 def drop_caches():
@@ -66,12 +66,9 @@ def may_drop_caches():
     return os.access("/proc/sys/vm/drop_caches", os.W_OK)
 
 
-def remove(path):
-    path = pathlib.Path(path)
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def remove_written(paths):
+    shutil.rmtree(paths["out"], ignore_errors=True)
+    pathlib.Path(paths["file"]).unlink(missing_ok=True)
 
 
 @dataclasses.dataclass
@@ -119,7 +116,7 @@ def measure(case, programs, paths, rounds):
             # What was loaded is looked at once; it costs as much as loading it.
             digest = {} if turn == 0 else {"digest": "0"}
             side.take(programs.run(side.program, side.work, paths, **digest))
-            remove(paths["out"])
+            remove_written(paths)
     check_equal(case, sides)
     check_written(case, programs, paths)
     return sides
@@ -148,10 +145,10 @@ def check_written(case, programs, paths):
     mesh = {"mesh": "whole", "devices": "8"} if verb == "ckpt_load" else {}
     source = ("zarr_read", "dir") if case.ours.verb == "convert" else (verb, place)
     programs.run("ours", case.ours.with_arguments(warm="0"), paths)
-    written = programs.run(peer, Work(verb, {place: "{out}", **mesh}), paths)
+    written = programs.run(peer, Work(verb, {place: case.ours.arguments["to"], **mesh}), paths)
     given = programs.run("ours", Work(source[0], {source[1]: case.ours.arguments["from"], **mesh}),
                          paths)
-    remove(paths["out"])
+    remove_written(paths)
     if written["digest"] != given["digest"]:
         raise WrongBytes(f"{case.name}: {peer} reads {written['digest']} of what we wrote, "
                          f"it was given {given['digest']}")

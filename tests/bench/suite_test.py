@@ -45,7 +45,7 @@ class SuiteTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.log = self.folder / "log"
         self.programs = FakePrograms(self.folder)
-        self.paths = {"out": str(self.folder / "out")}
+        self.paths = {"out": self.folder / "out", "file": self.folder / "out.safetensors"}
 
     def case(self, **more):
         return Case("case", "a case", "zarr", work(self.log, 2), {"a": work(self.log, 3),
