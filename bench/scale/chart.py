@@ -1,0 +1,1 @@
+def svg(rows): return ""
