@@ -60,8 +60,11 @@ def exchange_in_rounds(p):
     seconds = 0.0
     for begin in range(0, p.set_chunks, each):
         chunks = min(each, p.set_chunks - begin)
-        slow = p.slow > 0 and chunks >= p.members
-        seconds += reading(p, share(chunks, p.members, 0), p.sets * chunks, slow)
+        # Who reads one more than others changes from round to round, so that a slow host may not.
+        read = reading(p, share(chunks, p.members, 0), p.sets * chunks)
+        if p.slow > 0:
+            read = max(read, reading(p, share(chunks, p.members, p.members - 1), p.sets * chunks, slow=True))
+        seconds += read
         seconds += exchanging(p, chunks) + chunks * p.part_bytes / p.copy + 2 * p.barrier
     return seconds
 

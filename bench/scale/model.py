@@ -95,7 +95,9 @@ def main(words):
             json.dump(rows, file, indent=1)
     if options.svg:
         with open(options.svg, "w", encoding="utf-8") as file:
-            file.write(chart.svg(rows))
+            title = (f"Seconds to restore {options.bytes / 1e12:g} TB, a copy on each {options.model_hosts} hosts, "
+                     f"from a store of {options.store_total / 1e9:g} GB/s")
+            file.write(chart.svg(rows, title))
 
 
 if __name__ == "__main__":
