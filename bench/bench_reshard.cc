@@ -1,4 +1,4 @@
-// Resharding on host devices of one process, rows to columns: the peer of bench/reshard_jax.py.
+// Resharding on host devices of one process, rows to columns.
 //
 // Usage: bench_reshard [rounds [case]]
 //

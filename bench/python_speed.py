@@ -1,6 +1,6 @@
 """Saves and loads one state with eformer and with tessera.eformer, in turns.
 
-usage: python_speed.py [--dir DIR] [--rounds N] [--mib N] [--program BENCH_CHECKPOINT]
+usage: python_speed.py [--dir DIR] [--rounds N] [--mib N] [--program BENCH_OURS]
 
 The state is --mib MiB, half bfloat16 weights and half float32 moments, split by rows over 8 virtual
 devices.  Both sides save and load the same jax.Arrays by the same functions, and saves by both are
@@ -166,7 +166,8 @@ def measure_overhead(program, writers, rounds):
     times = {"save": ([], []), "load": ([], [])}
 
     def library(*words):
-        ran = subprocess.run([program, *map(str, words), "3"], check=True, stdout=subprocess.PIPE)
+        ran = subprocess.run([program, *words, "devices=8", "warm=1", "digest=0"], check=True,
+                             stdout=subprocess.PIPE)
         return json.loads(ran.stdout)["seconds"]
 
     def package_save(folder):
@@ -177,12 +178,13 @@ def measure_overhead(program, writers, rounds):
         # Each writes over its last, with the tree copied first: the library's program does so.
         package = [package_save(copies[0]) for _ in range(3)][1:]
         times["save"][0].append(statistics.median(package))
-        times["save"][1].append(library("save", root / "ours", copies[1], "auto"))
+        times["save"][1].append(library("ckpt_save", f"from={root / 'ours'}",
+                                        f"to={copies[1]}", "codec=auto"))
         for copy in copies:
             shutil.rmtree(copy)
         loads = [seconds(lambda: load(ours, root / "ours"))[0] for _ in range(3)][1:]
         times["load"][0].append(statistics.median(loads))
-        times["load"][1].append(library("load", root / "ours", "rows"))
+        times["load"][1].append(library("ckpt_load", f"dir={root / 'ours'}", "mesh=rows"))
     for case, (package, alone) in times.items():
         overhead = statistics.median(package) / statistics.median(alone) - 1
         met &= overhead <= OVERHEAD_BAR

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "bench/limits/machine.h"
@@ -43,22 +41,6 @@ std::vector<Part> PartsOf(std::span<const File> files, size_t block, size_t& mem
   return parts;
 }
 
-absl::Status WritePart(const Part& part, const Memory& memory) {
-  const std::string& path = part.file->path;
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return FailedPrecondition(path, ": ", std::strerror(errno));
-  absl::Status status;
-  for (size_t done = 0; done < part.size && status.ok();) {
-    const ssize_t count = pwrite(file, memory.data() + part.place + done, part.size - done,
-                                 static_cast<off_t>(part.offset + done));
-    if (count <= 0) status = FailedPrecondition(path, ": ", std::strerror(errno));
-    if (count > 0) done += static_cast<size_t>(count);
-  }
-  if (close(file) != 0 && status.ok())
-    status = FailedPrecondition(path, ": ", std::strerror(errno));
-  return status;
-}
-
 // A file as a program reads one of which it knows nothing but the name.
 absl::Status ReadFile(const File& expected, std::unique_ptr<std::byte[]>& room, size_t& room_size) {
   const int file = open(expected.path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -87,13 +69,6 @@ absl::StatusOr<std::vector<File>> PlanFiles(const Arguments& arguments, const st
     files.push_back({Concat(folder, "/", i), static_cast<size_t>(bytes / count)});
   }
   return files;
-}
-
-absl::Status MakeEmptyFolder(const std::string& folder) {
-  TESSERA_RETURN_IF_ERROR(Remove(folder));
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  return error ? FailedPrecondition(folder, ": ", error.message()) : absl::OkStatus();
 }
 
 }  // namespace
@@ -139,7 +114,11 @@ absl::StatusOr<Result> LimitPwrite(const Arguments& arguments) {
   const auto measured = Measure(
       warm, [&] { return MakeEmptyFolder(folder); },
       [&] {
-        return OnAllCores(parts.size(), [&](size_t i) { return WritePart(parts[i], *memory); });
+        return OnAllCores(parts.size(), [&](size_t i) {
+          const Part& part = parts[i];
+          return WriteAt(part.file->path, part.offset,
+                         memory->span().subspan(part.place, part.size));
+        });
       });
   TESSERA_RETURN_IF_ERROR(Remove(folder));
   TESSERA_ASSIGN_OR_RETURN(result.measured, measured);

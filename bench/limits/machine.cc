@@ -100,4 +100,26 @@ absl::Status ReadAt(const std::string& path, size_t offset, std::span<std::byte>
   return status;
 }
 
+absl::Status WriteAt(const std::string& path, size_t offset, std::span<const std::byte> data) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return FailedPrecondition(path, ": ", std::strerror(errno));
+  absl::Status status;
+  for (size_t done = 0; done < data.size() && status.ok();) {
+    const ssize_t count =
+        pwrite(file, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+    if (count <= 0) status = FailedPrecondition(path, ": ", std::strerror(errno));
+    if (count > 0) done += static_cast<size_t>(count);
+  }
+  if (close(file) != 0 && status.ok())
+    status = FailedPrecondition(path, ": ", std::strerror(errno));
+  return status;
+}
+
+absl::Status MakeEmptyFolder(const std::string& folder) {
+  TESSERA_RETURN_IF_ERROR(Remove(folder));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? FailedPrecondition(folder, ": ", error.message()) : absl::OkStatus();
+}
+
 }  // namespace tessera::bench

@@ -54,6 +54,12 @@ int64_t TotalBytes(std::span<const File> files);
 // Reads all of `target` from `offset` of a file on.
 absl::Status ReadAt(const std::string& path, size_t offset, std::span<std::byte> target);
 
+// Writes all of `data` to a file from `offset` on, and makes the file if there is none.
+absl::Status WriteAt(const std::string& path, size_t offset, std::span<const std::byte> data);
+
+// Makes the folder anew.
+absl::Status MakeEmptyFolder(const std::string& folder);
+
 }  // namespace tessera::bench
 
 #endif  // TESSERA_BENCH_LIMITS_MACHINE_H_

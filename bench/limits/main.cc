@@ -9,9 +9,12 @@ namespace tessera::bench {
 namespace {
 
 constexpr Verb kVerbs[] = {
-    {"memcpy", "bytes [fresh]", LimitMemcpy},  {"pread", "[dir] [file] [fresh]", LimitPread},
-    {"pwrite", "bytes files to", LimitPwrite}, {"readfiles", "dir", LimitReadFiles},
-    {"unzstd", "dir [fresh]", LimitUnzstd},    {"zstd", "dir [level]", LimitZstd},
+    {"memcpy", "bytes [fresh]", LimitMemcpy},
+    {"pread", "[dir] [file] [fresh]", LimitPread},
+    {"pwrite", "bytes files to", LimitPwrite},
+    {"readfiles", "dir", LimitReadFiles},
+    {"unzstd", "dir [fresh] [read]", LimitUnzstd},
+    {"zstd", "dir [level] [to]", LimitZstd},
     {"sha256", "bytes", LimitSha256},
 };
 

@@ -51,7 +51,7 @@ def fill(value, paths):
 
 def data_of(case):
     """The names of the data that a case needs."""
-    works = [case.ours, *case.peers.values(), *([case.limit[1]] if case.limit else [])]
+    works = [case.ours, *case.peers.values(), *(limit[1] for limit in (case.limit, case.floor) if limit)]
     names = {field for work in works for value in work.arguments.values()
              for _, field, _, _ in string.Formatter().parse(value) if field}
     return names - {"out", "file"}
@@ -74,6 +74,7 @@ def remove_written(paths):
 @dataclasses.dataclass
 class Side:
     """What one side of a case took, round by round."""
+    name: str  # ours, a peer's, limit or floor
     program: str
     work: object
     field: str
@@ -96,10 +97,11 @@ class Side:
 
 
 def sides_of(case):
-    sides = [Side("ours", case.ours, case.seconds)]
-    sides += [Side(peer, work, case.seconds) for peer, work in case.peers.items()]
-    if case.limit:
-        sides.append(Side("limit", case.limit[1], "seconds"))
+    sides = [Side("ours", "ours", case.ours, case.seconds)]
+    sides += [Side(peer, peer, work, case.seconds) for peer, work in case.peers.items()]
+    for name in ("limit", "floor"):
+        if getattr(case, name):
+            sides.append(Side(name, "limit", getattr(case, name)[1], "seconds"))
     return sides
 
 
@@ -123,7 +125,7 @@ def measure(case, programs, paths, rounds):
 
 
 def check_equal(case, sides):
-    digests = {side.program: side.digest for side in sides
+    digests = {side.name: side.digest for side in sides
                if side.digest is not None and side.program != "limit"}
     if len(set(digests.values())) > 1:
         raise WrongBytes(f"{case.name}: the sides loaded different bytes: {digests}")

@@ -3,11 +3,11 @@
 import json
 
 
-def row_of(case, ours, peer, limit):
+def row_of(case, ours, peer, limit, floor):
     """One row of results.json: a case beside one peer, or beside none."""
     told = {
         "case": case.name, "title": case.title, "family": case.family, "bytes": ours.bytes,
-        "ours_s": round(ours.median(), 6), "peer": peer.program if peer else None,
+        "ours_s": round(ours.median(), 6), "peer": peer.name if peer else None,
         "peer_s": round(peer.median(), 6) if peer else None,
         "ratio": round(peer.median() / ours.median(), 3) if peer else None,
         "limit": case.limit[0] if limit else None,
@@ -18,6 +18,9 @@ def row_of(case, ours, peer, limit):
         "ours_spread": ours.spread(), "peer_spread": peer.spread() if peer else None,
         "limit_spread": limit.spread() if limit else None, "rounds": len(ours.seconds),
         "bar_ratio": case.bar_peer if peer else None, "bar_of_limit": case.bar_limit,
+        "floor": case.floor[0] if floor else None,
+        "floor_s": round(floor.median(), 6) if floor else None,
+        "of_floor": round(floor.median() / ours.median(), 3) if floor else None,
     }
     if case.growth:
         told["growth"], told["x"] = case.growth
@@ -27,8 +30,9 @@ def row_of(case, ours, peer, limit):
 def rows_of(case, sides):
     ours = sides[0]
     peers = [side for side in sides[1:] if side.program != "limit"]
-    limit = next((side for side in sides if side.program == "limit"), None)
-    return [row_of(case, ours, peer, limit) for peer in peers or [None]]
+    limits = {side.name: side for side in sides if side.program == "limit"}
+    return [row_of(case, ours, peer, limits.get("limit"), limits.get("floor"))
+            for peer in peers or [None]]
 
 
 def missed(rows):
@@ -45,7 +49,7 @@ def missed(rows):
 
 
 COLUMNS = ("case", "tessera", "peer", "its time", "times", "limit", "its time", "of it",
-           "MiB", "peer's MiB")
+           "of it and files", "MiB", "peer's MiB")
 
 
 def seconds_text(value):
@@ -62,7 +66,7 @@ def cells(row):
     return (row["title"], seconds_text(row["ours_s"]), row["peer"] or "",
             seconds_text(row["peer_s"]), number_text(row["ratio"]), row["limit"] or "",
             seconds_text(row["limit_s"]), number_text(row["of_limit"]),
-            number_text(row["ours_peak_mib"], 0), number_text(row["peer_peak_mib"], 0))
+            number_text(row["of_floor"]), number_text(row["ours_peak_mib"], 0), number_text(row["peer_peak_mib"], 0))
 
 
 def table(rows):
@@ -76,7 +80,8 @@ def text_line(row):
     """One row for a terminal."""
     peer = f"{row['peer']} {seconds_text(row['peer_s'])}, {row['ratio']:.2f}x" if row["peer"] else "-"
     limit = f"{row['limit']} {seconds_text(row['limit_s'])}, {row['of_limit']:.2f}" if row["limit"] else "-"
-    return f"{row['title']:<62} {seconds_text(row['ours_s']):>10}  {peer:<34} {limit}"
+    floor = f" ({row['of_floor']:.2f} with files)" if row["floor"] else ""
+    return f"{row['title']:<62} {seconds_text(row['ours_s']):>10}  {peer:<34} {limit}{floor}"
 
 
 def results_json(rows):

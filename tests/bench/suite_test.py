@@ -85,7 +85,7 @@ class SuiteTest(unittest.TestCase):
             measure.measure(case, self.programs, self.paths, 1)
 
     def test_what_is_compared_may_be_another_field(self):
-        side = measure.Side("ours", None, "blocked_s")
+        side = measure.Side("ours", "ours", None, "blocked_s")
         side.take({"seconds": 2.0, "blocked_s": 0.5, "peak_mib": 3})
         self.assertEqual(side.median(), 0.5)
 
