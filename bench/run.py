@@ -29,7 +29,7 @@ def arguments_of(words):
     parser.add_argument("--quick", action="store_true", help="small data; some cases, or those of --only")
     parser.add_argument("--only", default="", help="cases whose name holds this pattern")
     parser.add_argument("--list", action="store_true", help="prints the cases and stops")
-    parser.add_argument("--rounds", type=int, help="7 unless given, 3 with --quick")
+    parser.add_argument("--rounds", type=int, help="5 unless given, 3 with --quick")
     parser.add_argument("--dir", type=pathlib.Path, help="for data; /dev/shm unless given")
     parser.add_argument("--disk", type=pathlib.Path, default=ROOT / "build",
                         help="for the data of cold reads, which must be on a drive")
@@ -88,7 +88,7 @@ def main(words):
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-bench-", dir=parent))
     try:
         made = datasets.Datasets(scratch, disk, scale, programs)
-        rows = run_cases(wanted, made, arguments.rounds or (3 if arguments.quick else 7), scratch)
+        rows = run_cases(wanted, made, arguments.rounds or (3 if arguments.quick else 5), scratch)
     except measure.WrongBytes as error:
         print(f"wrong bytes: {error}", file=sys.stderr)
         return 1

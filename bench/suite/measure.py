@@ -12,7 +12,7 @@ import sys
 import time
 
 # A case gets its rounds, or as many as fit in this time, but never fewer than the least.
-CASE_SECONDS = 90
+CASE_SECONDS = 45
 LEAST_ROUNDS = 3
 
 
