@@ -14,11 +14,12 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
 
-from suite import cases, chart, datasets, measure, report
+from suite import cases, chart, measure, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -72,6 +73,7 @@ def write_results(rows, folder, picture):
 
 
 def main(words):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads the list may have read enough
     arguments = arguments_of(words)
     scale, wanted = chosen(arguments)
     if arguments.list:
@@ -81,6 +83,7 @@ def main(words):
     if not wanted:
         print(f"no case holds {arguments.only!r}; see --list", file=sys.stderr)
         return 2
+    from suite import datasets  # which imports the peers; --list and --help do without
     start = time.monotonic()
     parent = arguments.dir or (pathlib.Path("/dev/shm") if pathlib.Path("/dev/shm").is_dir() else None)
     programs = measure.Programs(arguments.build)
