@@ -11,9 +11,9 @@
 #include "tessera/core/hash128.h"
 #include "tessera/core/status.h"
 #include "tessera/core/strided.h"
-#include "tessera/core/text.h"
 #include "tessera/core/worker_loop.h"
 #include "tessera/safetensors/blocks.h"
+#include "tessera/safetensors/fetch.h"
 #include "tessera/safetensors/pack_bits.h"
 #include "tessera/safetensors/runs.h"
 
@@ -80,7 +80,6 @@ class PartReader {
   absl::Status ReadBuffered(const Part& part, Worker& worker, const std::stop_token& stop);
   absl::Status Hand(const Part& part, const Box& box, const ConstStridedView& elements);
   absl::Status Check(const Part& part, const Hash128& hash) const;
-  absl::Status CheckBools(uint64_t begin, std::span<const std::byte> bytes) const;
 
   store::KvStore& store_;
   const SetFile& file_;
@@ -96,9 +95,7 @@ class PartReader {
 };
 
 std::string PartReader::Named(const ByteSpan& bytes) const {
-  const uint64_t begin = file_.data_begin + tensor_.begin;
-  return Concat(store_.Describe(file_.name), ": tensor ", Quoted(tensor_.name), ": bytes [",
-                begin + bytes.begin, ", ", begin + bytes.end, ")");
+  return BytesText(store_, file_, tensor_, bytes);
 }
 
 // From the first element to the last, with whatever lies in between; packed ones from one on that
@@ -178,16 +175,7 @@ absl::Status PartReader::Read(const Part& part, Worker& worker, const std::stop_
 // Bytes of the tensor from `begin` on.
 absl::Status PartReader::Fetch(uint64_t begin, std::span<std::byte> target,
                                const std::stop_token& stop) {
-  const uint64_t offset = file_.data_begin + tensor_.begin + begin;
-  auto info = store_.ReadInto(file_.name, offset, target, stop);
-  const absl::Status error = info.status();
-  // A file that was replaced by a shorter one is out of range, too.
-  if (absl::IsOutOfRange(error)) info = store_.ReadInto(file_.name, 0, {}, stop);
-  TESSERA_RETURN_IF_ERROR(info);
-  if (info->generation != file_.generation) {
-    return Aborted(store_.Describe(file_.name), ": was replaced while it was read");
-  }
-  TESSERA_RETURN_IF_ERROR(error);
+  TESSERA_RETURN_IF_ERROR(FetchData(store_, file_, tensor_.begin + begin, target, stop));
   bytes_read_ += static_cast<int64_t>(target.size());
   return absl::OkStatus();
 }
@@ -206,7 +194,7 @@ absl::Status PartReader::ReadDirect(const Part& part, const std::stop_token& sto
       const IoContext::ComputeSlot slot(io_);
       hash.Update(range);
     }
-    TESSERA_RETURN_IF_ERROR(CheckBools(begin, range));
+    TESSERA_RETURN_IF_ERROR(CheckBools(store_, file_, tensor_, begin, range));
     done += range.size();
   }
   return part.expected.has_value() ? Check(part, hash.Finish()) : absl::OkStatus();
@@ -223,7 +211,7 @@ absl::Status PartReader::ReadRun(const Part& part, const Box& run, Worker& worke
   const std::span<std::byte> target =
       direct ? std::span(memory->data, bytes.size()) : worker.stored.Resize(bytes.size());
   TESSERA_RETURN_IF_ERROR(Fetch(bytes.begin, target, stop));
-  TESSERA_RETURN_IF_ERROR(CheckBools(bytes.begin, target));
+  TESSERA_RETURN_IF_ERROR(CheckBools(store_, file_, tensor_, bytes.begin, target));
   if (direct) return absl::OkStatus();
   const IoContext::ComputeSlot slot(io_);
   return Hand(part, run, AsConst(RowMajorView(target.data(), run.shape(), element_bytes_)));
@@ -235,7 +223,7 @@ absl::Status PartReader::ReadBuffered(const Part& part, Worker& worker,
   TESSERA_RETURN_IF_ERROR(Fetch(part.bytes.begin, stored, stop));
   const IoContext::ComputeSlot slot(io_);
   if (part.expected.has_value()) TESSERA_RETURN_IF_ERROR(Check(part, HashOf(stored)));
-  TESSERA_RETURN_IF_ERROR(CheckBools(part.bytes.begin, stored));
+  TESSERA_RETURN_IF_ERROR(CheckBools(store_, file_, tensor_, part.bytes.begin, stored));
   std::span<const std::byte> elements = stored;
   const auto bits = static_cast<uint64_t>(bits_);
   if (packed()) {
@@ -259,19 +247,6 @@ absl::Status PartReader::Check(const Part& part, const Hash128& hash) const {
   if (hash == part.expected->hash) return absl::OkStatus();
   return DataLoss(Named(part.bytes), ": found hash ", hash.Hex(), ", expected ",
                   part.expected->hash.Hex());
-}
-
-absl::Status PartReader::CheckBools(uint64_t begin, std::span<const std::byte> bytes) const {
-  if (tensor_.dtype != DType::kBool) return absl::OkStatus();
-  // Without a way out in between, so that it is done many at a time.
-  std::byte all{0};
-  for (const std::byte byte : bytes) all |= byte;
-  if (all <= std::byte{1}) return absl::OkStatus();
-  const auto wrong =
-      std::find_if(bytes.begin(), bytes.end(), [](std::byte byte) { return byte > std::byte{1}; });
-  const uint64_t place = begin + static_cast<uint64_t>(wrong - bytes.begin());
-  return DataLoss(Named({place, place + 1}), ": found ", std::to_integer<int>(*wrong),
-                  " as a bool, expected 0 or 1");
 }
 
 }  // namespace

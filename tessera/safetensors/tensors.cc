@@ -1,6 +1,7 @@
 #include "tessera/safetensors/tensors.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -12,7 +13,9 @@
 #include "tessera/core/host_memory.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
+#include "tessera/safetensors/batches.h"
 #include "tessera/safetensors/blocks.h"
+#include "tessera/safetensors/fetch.h"
 #include "tessera/safetensors/file_set.h"
 #include "tessera/safetensors/plan_set.h"
 #include "tessera/safetensors/read.h"
@@ -74,6 +77,43 @@ absl::StatusOr<LoadedTensor> LoadTensor(store::KvStore& store, const SetFile& fi
   DenseMemory memory(loaded.view());
   TESSERA_RETURN_IF_ERROR(ReadParts(store, file, tensor, blocks, memory, io, {}, stop));
   return loaded;
+}
+
+uint64_t Aligned(uint64_t bytes) {
+  constexpr uint64_t kAlignment = kHostAlignment;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Fills the tensors of a batch, which are several.
+absl::Status LoadTogether(store::KvStore& store, const FileSet& set, const Batch& batch,
+                          std::vector<LoadedTensor>& loaded, const std::stop_token& stop) {
+  const SetFile& file = set.FileOf(set.tensors()[batch.front()]);
+  const auto tensor_at = [&](size_t i) -> const Tensor& { return set.TensorOf(set.tensors()[i]); };
+  uint64_t room = 0;
+  for (const size_t i : batch) room += Aligned(tensor_at(i).end - tensor_at(i).begin);
+  const std::shared_ptr<std::byte> memory = AllocateHostMemory(static_cast<int64_t>(room));
+  if (memory == nullptr) {
+    return ResourceExhausted(store.Describe(file.name), ": tensor ",
+                             Quoted(tensor_at(batch.front()).name), " and ", batch.size() - 1,
+                             " more: no memory for ", room, " bytes");
+  }
+  const uint64_t begin = tensor_at(batch.front()).begin;
+  const uint64_t bytes = tensor_at(batch.back()).end - begin;
+  // Read to the end of the memory, from where each moves to its place unless it is there already:
+  // what lies between the two only becomes less, so none moves over another that is still to move.
+  std::byte* from = memory.get() + (room - bytes);
+  TESSERA_RETURN_IF_ERROR(FetchData(store, file, begin, {from, bytes}, stop));
+  std::byte* to = memory.get();
+  for (const size_t i : batch) {
+    const Tensor& tensor = tensor_at(i);
+    const uint64_t size = tensor.end - tensor.begin;
+    if (to != from) std::memmove(to, from, size);
+    TESSERA_RETURN_IF_ERROR(CheckBools(store, file, tensor, 0, {to, size}));
+    loaded[i] = {tensor.name, {tensor.shape, tensor.dtype}, {memory, to}};
+    from += size;
+    to += Aligned(size);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<MappedTensor> MapTensor(store::KvStore& store, const SetFile& file,
@@ -155,13 +195,16 @@ absl::StatusOr<LoadedFile> LoadFile(store::KvStore& store, std::string_view key,
                                     std::stop_token stop) {
   TESSERA_ASSIGN_OR_RETURN(const FileSet set, FileSet::Open(store, key, io, stop));
   LoadedFile file{std::vector<LoadedTensor>(set.tensors().size()), MetadataOf(set)};
+  const std::vector<Batch> batches = BatchesOf(set);
   // Large tensors are read by many threads anyway, small ones only if there are many at once.
   TESSERA_RETURN_IF_ERROR(store::ForEachIndex(
-      io.pool(), io.pool().size(), set.tensors().size(), store.Describe(key), std::move(stop),
+      io.pool(), io.pool().size(), batches.size(), store.Describe(key), std::move(stop),
       [&](size_t i, const std::stop_token& token) -> absl::Status {
-        const TensorPlace& place = set.tensors()[i];
+        if (batches[i].size() > 1) return LoadTogether(store, set, batches[i], file.tensors, token);
+        const TensorPlace& place = set.tensors()[batches[i].front()];
         TESSERA_ASSIGN_OR_RETURN(
-            file.tensors[i], LoadTensor(store, set.FileOf(place), set.TensorOf(place), io, token));
+            file.tensors[batches[i].front()],
+            LoadTensor(store, set.FileOf(place), set.TensorOf(place), io, token));
         return absl::OkStatus();
       }));
   return file;

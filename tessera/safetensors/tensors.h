@@ -29,7 +29,9 @@ namespace tessera::safetensors {
 // Member "__metadata__" of a file; of a set, of its first file.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-// A tensor in memory of its own: dense, in C order, elements under a byte in a byte each.
+// A tensor in memory: dense, in C order, elements under a byte in a byte each.  Small ones that lie
+// side by side in their file have one piece of it together, of a few MiB, which stays as long as
+// one of them does.
 struct LoadedTensor {
   std::string name;
   ShapeDtype about;

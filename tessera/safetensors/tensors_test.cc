@@ -14,6 +14,7 @@
 #include "tessera/safetensors/testing/small_files.h"
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/temporary_folder.h"
+#include "tessera/store/wrappers.h"
 
 namespace tessera::safetensors {
 namespace {
@@ -137,6 +138,68 @@ TEST_F(TensorsTest, TensorsThatAreNotAlignedAreToldApart) {
   EXPECT_EQ(mapped.tensors[1].bytes.text(), "abcd");
   TESSERA_ASSERT_OK_AND_ASSIGN(const LoadedFile loaded, LoadFile(*store, "m", io_));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(loaded.tensors[1].memory.get()) % 64, 0u);
+}
+
+// Of sizes that leave gaps when each begins at a multiple of 64.
+std::vector<testing::SmallTensor> ManySmall(size_t count) {
+  std::vector<testing::SmallTensor> tensors;
+  for (size_t i = 0; i < count; ++i) {
+    std::string data(1 + i * 37 % 300, '\0');
+    const bool bools = i % 3 == 0;
+    for (size_t j = 0; j < data.size(); ++j)
+      data[j] = static_cast<char>((i + j) % (bools ? 2 : 251));
+    tensors.push_back({Concat("t", i),
+                       bools ? DType::kBool : DType::kUint8,
+                       {static_cast<int64_t>(data.size())},
+                       data});
+  }
+  return tensors;
+}
+
+TEST_F(TensorsTest, SmallTensorsAreReadTogetherAndEachIsAligned) {
+  const auto tensors = ManySmall(1000);
+  const auto base = store::MakeMemoryStore();
+  const std::string text = FileOf(tensors);
+  ASSERT_THAT(base->Write("m", std::as_bytes(std::span(text))), IsOk());
+  store::StoreCounts counts;
+  const auto store = store::MakeCountingStore(*base, counts);
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadedFile loaded, LoadFile(*store, "m", io_));
+  EXPECT_LE(counts.reads, 3);  // two for the header
+  ASSERT_EQ(loaded.tensors.size(), tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const LoadedTensor& tensor = loaded.tensors[i];
+    EXPECT_EQ(tensor.name, tensors[i].name);
+    EXPECT_EQ(tensor.about, (ShapeDtype{tensors[i].shape, tensors[i].dtype}));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.memory.get()) % 64, 0u);
+    const auto values = ValuesOf<char>(tensor);
+    ASSERT_EQ(std::string(values.begin(), values.end()), tensors[i].data) << i;
+  }
+}
+
+TEST_F(TensorsTest, ASmallTensorOutlivesThoseThatWereReadWithIt) {
+  const auto store = store::MakeMemoryStore();
+  const std::string text = FileOf(ManySmall(10));
+  ASSERT_THAT(store->Write("m", std::as_bytes(std::span(text))), IsOk());
+  LoadedTensor kept;
+  {
+    TESSERA_ASSERT_OK_AND_ASSIGN(const LoadedFile loaded, LoadFile(*store, "m", io_));
+    kept = loaded.tensors[4];
+  }
+  EXPECT_EQ(ValuesOf<char>(kept)[5], 9);
+}
+
+TEST_F(TensorsTest, WhatIsWrongWithASmallTensorIsNamed) {
+  auto tensors = ManySmall(10);
+  tensors[6].data[2] = 2;
+  const auto store = store::MakeMemoryStore();
+  const std::string text = FileOf(tensors);
+  ASSERT_THAT(store->Write("m", std::as_bytes(std::span(text))), IsOk());
+  size_t place = text.size();
+  for (size_t i = 6; i < 10; ++i) place -= tensors[i].data.size();
+  EXPECT_THAT(LoadFile(*store, "m", io_),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr(Concat("memory:m: tensor 't6': bytes [", place + 2, ", ",
+                                        place + 3, "): found 2 as a bool, expected 0 or 1"))));
 }
 
 TEST_F(TensorsTest, LoadsTheFilesOfAnIndex) {

@@ -22,10 +22,15 @@ absl::Status ForEachIndex(ThreadPool& pool, int width, size_t count, std::string
     }
     return absl::OkStatus();
   };
-  TaskGroup group(pool, std::move(stop));
   const size_t workers = std::min(count, static_cast<size_t>(width));
-  for (size_t i = 0; i < workers; ++i) group.Run(work);
-  const absl::Status status = group.Join();
+  absl::Status status;
+  if (workers <= 1) {
+    status = work(stop);  // no other thread is woken for it
+  } else {
+    TaskGroup group(pool, std::move(stop));
+    for (size_t i = 0; i < workers; ++i) group.Run(work);
+    status = group.Join();
+  }
   // A stop that came after the last one is no news.
   if (done == count) return absl::OkStatus();
   return absl::IsCancelled(status) ? Cancelled(what, ": stopped") : status;
