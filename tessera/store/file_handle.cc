@@ -84,23 +84,26 @@ absl::StatusOr<FileHandle> OpenBeneath(const FileHandle& directory, const std::s
   return ErrnoStatus(errno, "open", shown);
 }
 
-absl::StatusOr<FileHandle> MakeDirectories(const FileHandle& directory, std::string_view path,
-                                           bool sync, const std::string& shown) {
-  FileHandle current(openat(directory.get(), ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC));
-  if (!current.valid()) return ErrnoStatus(errno, "open", shown);
-  while (!path.empty()) {
-    const size_t slash = path.find('/');
-    const std::string name(path.substr(0, slash));
-    const bool made = mkdirat(current.get(), name.c_str(), kDirectoryMode) == 0;
-    if (!made && errno != EEXIST) return ErrnoStatus(errno, "make directory", shown);
-    if (made && sync) TESSERA_RETURN_IF_ERROR(Sync(current, shown));
-    // Each step starts from a directory inside, so none of them can leave it.
-    FileHandle next(OpenAt2(current.get(), name.c_str(), O_DIRECTORY | O_RDONLY));
-    if (!next.valid()) return ErrnoStatus(errno, "open directory", shown);
-    current = std::move(next);
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+absl::StatusOr<MadeDirectory> MakeDirectories(const FileHandle& directory, const std::string& path,
+                                              bool sync, const std::string& shown) {
+  constexpr int kFlags = O_DIRECTORY | O_RDONLY;
+  FileHandle there(OpenAt2(directory.get(), path.empty() ? "." : path.c_str(), kFlags));
+  if (there.valid()) return MadeDirectory{std::move(there), false};
+  if (errno != ENOENT || path.empty()) return ErrnoStatus(errno, "open directory", shown);
+  const size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  MadeDirectory above;
+  if (slash != std::string::npos) {
+    TESSERA_ASSIGN_OR_RETURN(above, MakeDirectories(directory, path.substr(0, slash), sync, shown));
   }
-  return current;
+  const FileHandle& parent = slash == std::string::npos ? directory : above.handle;
+  const bool made = mkdirat(parent.get(), name.c_str(), kDirectoryMode) == 0;
+  if (!made && errno != EEXIST) return ErrnoStatus(errno, "make directory", shown);
+  if (made && sync) TESSERA_RETURN_IF_ERROR(Sync(parent, shown));
+  // The parent lies inside, so this cannot leave it.
+  FileHandle handle(OpenAt2(parent.get(), name.c_str(), kFlags));
+  if (!handle.valid()) return ErrnoStatus(errno, "open directory", shown);
+  return MadeDirectory{std::move(handle), made};
 }
 
 absl::Status ReadFully(const FileHandle& file, uint64_t offset, std::span<std::byte> target,

@@ -41,10 +41,15 @@ absl::Status ErrnoStatus(int error, std::string_view action, std::string_view pa
 absl::StatusOr<FileHandle> OpenBeneath(const FileHandle& directory, const std::string& path,
                                        int flags, const std::string& shown);
 
-// Makes the directories of a path below `directory` and opens the last one.  With `sync`, those
-// that were not there yet are on disk when it returns.
-absl::StatusOr<FileHandle> MakeDirectories(const FileHandle& directory, std::string_view path,
-                                           bool sync, const std::string& shown);
+struct MadeDirectory {
+  FileHandle handle;
+  bool made = false;  // it was not there yet
+};
+
+// Opens a directory by its path below `directory`, "" being that one itself, and makes it and those
+// it lies in where they are not there.  With `sync`, what was made is on disk when it returns.
+absl::StatusOr<MadeDirectory> MakeDirectories(const FileHandle& directory, const std::string& path,
+                                              bool sync, const std::string& shown);
 
 // Fills `target` from `offset` on.  DataLoss when the file ends before.
 absl::Status ReadFully(const FileHandle& file, uint64_t offset, std::span<std::byte> target,

@@ -1,17 +1,16 @@
 #include "tessera/store/file_move.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "tessera/core/status.h"
+#include "tessera/store/directory_entries.h"
 #include "tessera/store/key.h"
 
 namespace tessera::store {
@@ -23,21 +22,14 @@ std::string Joined(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : Concat(folder, "/", name);
 }
 
+// Of a folder that was just opened.
 absl::StatusOr<std::vector<std::string>> NamesIn(const FileHandle& folder,
                                                  const std::string& shown) {
-  // The stream takes a descriptor of its own, which must start at the first entry.
-  const int descriptor = openat(folder.get(), ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return ErrnoStatus(errno, "list", shown);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(descriptor), closedir);
-  if (stream == nullptr) return ErrnoStatus(errno, "list", shown);
   std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* entry = readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    errno = 0;
-  }
-  if (errno != 0) return ErrnoStatus(errno, "list", shown);
+  TESSERA_RETURN_IF_ERROR(ForEachEntry(folder, shown, [&](const char* name, unsigned char) {
+    names.emplace_back(name);
+    return absl::OkStatus();
+  }));
   return names;
 }
 

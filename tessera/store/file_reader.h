@@ -29,6 +29,7 @@ class FileReader {
                     const std::string& shown, std::stop_token stop);
 
   ThreadPool& pool() { return pool_.get(); }
+  int parallelism() const { return parallelism_; }
   int requests() const { return requests_; }
 
  private:

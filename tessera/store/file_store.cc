@@ -1,6 +1,5 @@
 #include "tessera/store/file_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include "tessera/core/status.h"
 #include "tessera/core/thread_pool.h"
 #include "tessera/store/concurrent.h"
+#include "tessera/store/directory_entries.h"
 #include "tessera/store/empty_folders.h"
 #include "tessera/store/file_handle.h"
 #include "tessera/store/file_move.h"
@@ -140,23 +140,20 @@ class FileStore final : public KvStore {
   // Also what writes that did not end have left there: files under temporary names, and folders.
   absl::Status DeletePrefix(std::string_view prefix, std::stop_token stop) override {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
+    TESSERA_ASSIGN_OR_RETURN(ScannedTree tree, Scan(prefix, stop));
     std::map<std::string, std::vector<std::string>, std::less<>> names;  // by folder
-    std::vector<std::string> folders;
-    const auto add = [&](std::string_view path, const struct stat&) {
-      const auto [folder, name] = SplitKey(path);
-      if (path.starts_with(prefix)) names[std::string(folder)].emplace_back(name);
-      return absl::OkStatus();
-    };
-    TreeScan scan(handle_, root_);
-    TESSERA_RETURN_IF_ERROR(scan.Run(std::string(SplitKey(prefix).first), add, &folders));
+    for (const ListEntry& entry : tree.files) {
+      const auto [folder, name] = SplitKey(entry.key);
+      if (entry.key.starts_with(prefix)) names[std::string(folder)].emplace_back(name);
+    }
     for (const auto& [folder, files] : names) {
       if (stop.stop_requested()) return Cancelled(Describe(prefix), ": stopped while deleting");
       TESSERA_RETURN_IF_ERROR(DeleteFiles(folder, files));
     }
-    std::erase_if(folders, [&](const std::string& folder) {
+    std::erase_if(tree.folders, [&](const std::string& folder) {
       return !names.contains(folder) && !Concat(folder, "/").starts_with(prefix);
     });
-    return RemoveEmptyFolders(handle_, root_, std::move(folders));
+    return RemoveEmptyFolders(handle_, root_, std::move(tree.folders));
   }
 
   absl::Status MovePrefix(std::string_view from, std::string_view to,
@@ -182,17 +179,14 @@ class FileStore final : public KvStore {
 
   bool moves() const override { return true; }
 
-  absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix, std::stop_token) override {
+  absl::StatusOr<std::vector<ListEntry>> List(std::string_view prefix,
+                                              std::stop_token stop) override {
     TESSERA_RETURN_IF_ERROR(ValidatePrefix(prefix));
-    std::vector<ListEntry> entries;
-    TreeScan scan(handle_, root_);
-    TESSERA_RETURN_IF_ERROR(scan.Run(
-        std::string(SplitKey(prefix).first), [&](std::string path, const struct stat& info) {
-          if (path.starts_with(prefix) && path.find(kTemporaryMark) == std::string::npos) {
-            entries.push_back({std::move(path), SizeOf(info)});
-          }
-          return absl::OkStatus();
-        }));
+    TESSERA_ASSIGN_OR_RETURN(ScannedTree tree, Scan(prefix, std::move(stop)));
+    std::vector<ListEntry> entries = std::move(tree.files);
+    std::erase_if(entries, [&](const ListEntry& entry) {
+      return !entry.key.starts_with(prefix) || entry.key.find(kTemporaryMark) != std::string::npos;
+    });
     std::sort(entries.begin(), entries.end(),
               [](const ListEntry& a, const ListEntry& b) { return a.key < b.key; });
     return entries;
@@ -250,6 +244,13 @@ class FileStore final : public KvStore {
     return InvalidArgument(Describe(key), ": not a regular file");
   }
 
+  // All that lies in the folder of a prefix.
+  absl::StatusOr<ScannedTree> Scan(std::string_view prefix, std::stop_token stop) {
+    const auto pool = [this]() -> ThreadPool& { return reader_.pool(); };
+    return ScanTree({handle_, root_, pool, reader_.parallelism()},
+                    std::string(SplitKey(prefix).first), std::move(stop));
+  }
+
   // Reads the range to the front of `target`, which is at least as long.
   absl::StatusOr<ValueInfo> Fill(std::string_view key, const ByteRange& range,
                                  std::span<std::byte> target, std::stop_token stop) {
@@ -300,33 +301,29 @@ class FileStore final : public KvStore {
                                        const std::optional<Generation>& if_generation,
                                        FillFile fill) {
     const auto [folder, name] = SplitKey(key);
-    TESSERA_ASSIGN_OR_RETURN(const FileHandle directory,
-                             MakeDirectories(handle_, folder, syncing_.to_disk(), Describe(key)));
-    if (!if_generation.has_value()) {
-      // Within what file systems take as a name.
-      const std::string start = Concat(name.substr(0, 180), kTemporaryMark);
-      return ReplaceFile(directory, start, std::string(name), fill, syncing_, Describe(key));
-    }
-    TESSERA_RETURN_IF_ERROR(Lock(directory, key));
+    TESSERA_ASSIGN_OR_RETURN(
+        const MadeDirectory directory,
+        MakeDirectories(handle_, std::string(folder), syncing_.to_disk(), Describe(key)));
+    const auto replace = [&](std::string_view start) {
+      return ReplaceFile(directory.handle, std::string(start), std::string(name), fill, syncing_,
+                         Describe(key));
+    };
+    // Within what file systems take as a name.
+    if (!if_generation.has_value()) return replace(Concat(name.substr(0, 180), kTemporaryMark));
+    TESSERA_RETURN_IF_ERROR(Lock(directory.handle, key));
     TESSERA_RETURN_IF_ERROR(CheckGeneration(key, if_generation));
-    TESSERA_RETURN_IF_ERROR(DeleteLockedLeftovers(directory, key));
-    const std::string start = Concat(kTemporaryMark, kLockedMark);
-    return ReplaceFile(directory, start, std::string(name), fill, syncing_, Describe(key));
+    if (!directory.made) TESSERA_RETURN_IF_ERROR(DeleteLockedLeftovers(directory.handle, key));
+    return replace(Concat(kTemporaryMark, kLockedMark));
   }
 
   // Only who holds the lock of a directory writes files of such names, so that those that are there
   // are of processes that were killed.
   absl::Status DeleteLockedLeftovers(const FileHandle& directory, std::string_view key) {
-    const int descriptor = openat(directory.get(), ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return ErrnoStatus(errno, "list the directory of", Describe(key));
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(descriptor), closedir);
-    if (stream == nullptr) return ErrnoStatus(errno, "list the directory of", Describe(key));
     const std::string start = Concat(kTemporaryMark, kLockedMark);
-    while (const dirent* entry = readdir(stream.get())) {
-      const std::string_view name = entry->d_name;
-      if (name.starts_with(start)) unlinkat(directory.get(), entry->d_name, 0);
-    }
-    return absl::OkStatus();
+    return ForEachEntry(directory, Describe(key), [&](const char* name, unsigned char) {
+      if (std::string_view(name).starts_with(start)) unlinkat(directory.get(), name, 0);
+      return absl::OkStatus();
+    });
   }
 
   // One sync for all of them.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/store/file_store.h"
 #include "tessera/store/forwarding_store.h"
+#include "tessera/store/key.h"
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/conformance.h"
 #include "tessera/store/testing/fault_store.h"
@@ -165,6 +167,58 @@ TEST(FileStoreTest, LinksToFilesInsideAreListed) {
   // The link goes, not what it leads to.
   ASSERT_THAT(store->DeletePrefix("alias"), IsOk());
   EXPECT_THAT(store->List(""), IsOkAndHolds(ElementsAre(ListEntry{"real/a", 4})));
+}
+
+// So many that several threads list them.
+TEST(FileStoreTest, FilesOfManyFoldersAreListedInOrder) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(
+      const auto store,
+      OpenFileStore(folder.path(), {.durability = Durability::kKernel, .parallelism = 4}));
+  std::vector<ListEntry> expected;
+  for (int i = 0; i < 300; ++i) {
+    for (const std::string_view name : {".zarray", "0", "deep/er/1"}) {
+      expected.push_back({Concat("layer", i, "/", name), name.size()});
+      ASSERT_THAT(store->Write(expected.back().key, AsBytes(name)), IsOk());
+    }
+  }
+  std::ofstream(folder.path() / Concat("layer7/0", kTemporaryMark, "1-1")) << "left";
+  fs::create_directories(folder.path() / "layer8/empty/folders");
+  std::sort(expected.begin(), expected.end(),
+            [](const ListEntry& a, const ListEntry& b) { return a.key < b.key; });
+  EXPECT_THAT(store->List(""), IsOkAndHolds(::testing::ElementsAreArray(expected)));
+  EXPECT_THAT(store->List("layer299/d"),
+              IsOkAndHolds(ElementsAre(ListEntry{"layer299/deep/er/1", 9})));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THAT(store->List("", stop.get_token()),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  ASSERT_THAT(store->DeletePrefix("layer"), IsOk());
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(FileStoreTest, AValueIsWrittenThroughALinkInside) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path()));
+  ASSERT_THAT(store->Write("a/real/x", AsBytes("v")), IsOk());
+  fs::create_directories(folder.path() / "b");
+  fs::create_symlink("../a/real", folder.path() / "b/alias");
+  ASSERT_THAT(store->Write("b/alias/y", AsBytes("w")), IsOk());
+  ASSERT_THAT(store->Write("b/alias/new/z", AsBytes("u")), IsOk());
+  EXPECT_EQ(store->Read("a/real/y")->value->text(), "w");
+  EXPECT_EQ(store->Read("a/real/new/z")->value->text(), "u");
+}
+
+TEST(FileStoreTest, AFileInTheWayOfAFolderIsNamed) {
+  const TemporaryFolder folder;
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto store, OpenFileStore(folder.path()));
+  ASSERT_THAT(store->Write("a", AsBytes("v")), IsOk());
+  for (const std::string_view key : {"a/x", "a/b/x"}) {
+    EXPECT_THAT(store->Write(key, AsBytes("w")),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(Concat("/", key, ": open directory: Not a directory"))));
+  }
+  EXPECT_EQ(store->Read("a")->value->text(), "v");
 }
 
 TEST(FileStoreTest, ALinkInsideIsFollowed) {
