@@ -39,9 +39,11 @@ std::string ShardForMessage(const mesh::DeviceShard& placed) {
   return Concat("device ", placed.device.id, ", box ", placed.box.Text());
 }
 
-absl::StatusOr<device::WritableBuffer> AllocateShard(const LocalShard& shard, DType dtype) {
+absl::StatusOr<device::WritableBuffer> AllocateShard(const LocalShard& shard, DType dtype,
+                                                     device::BufferBlocks* blocks) {
   TESSERA_ASSIGN_OR_RETURN(const int64_t bytes, NumBytes(dtype, shard.placed.box.shape()));
-  auto buffer = shard.device->Allocate(bytes, shard.kind);
+  auto buffer = blocks == nullptr ? shard.device->Allocate(bytes, shard.kind)
+                                  : blocks->Allocate(*shard.device, bytes, shard.kind);
   if (!buffer.ok()) return Prefixed(buffer.status(), ShardForMessage(shard.placed));
   return buffer;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/core/shape.h"
+#include "tessera/device/buffer_blocks.h"
 #include "tessera/device/device.h"
 #include "tessera/mesh/sharding.h"
 
@@ -28,8 +29,10 @@ absl::StatusOr<std::vector<LocalShard>> FindLocalShards(const mesh::Sharding& sh
 // How messages call a shard: "device 3, box [0:4,0:8]".
 std::string ShardForMessage(const mesh::DeviceShard& placed);
 
-// Memory on the shard's device for its whole box, dense.  Errors name the shard.
-absl::StatusOr<device::WritableBuffer> AllocateShard(const LocalShard& shard, DType dtype);
+// Memory on the shard's device for its whole box, dense; cut from `blocks` where there are some.
+// Errors name the shard.
+absl::StatusOr<device::WritableBuffer> AllocateShard(const LocalShard& shard, DType dtype,
+                                                     device::BufferBlocks* blocks = nullptr);
 
 }  // namespace tessera::array
 

@@ -1,8 +1,8 @@
 #include "tessera/array/sharded_array.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "tessera/array/local_shards.h"
 #include "tessera/core/status.h"
 
@@ -68,17 +68,17 @@ absl::StatusOr<Shard> ShardFromPiece(const LocalShard& local, DType dtype, Piece
                std::move(piece.buffer), std::move(strides)};
 }
 
-using PiecesById = absl::flat_hash_map<int64_t, Piece>;
-
-absl::StatusOr<PiecesById> ById(std::vector<Piece> pieces) {
-  PiecesById by_id;
-  for (Piece& piece : pieces) {
-    const int64_t id = piece.device_id;
-    if (!by_id.try_emplace(id, std::move(piece)).second) {
-      return InvalidArgument("device ", id, " is given two pieces");
-    }
+// By device, of which none has two.
+absl::Status SortById(std::vector<Piece>& pieces) {
+  const auto before = [](const Piece& a, const Piece& b) { return a.device_id < b.device_id; };
+  if (!std::is_sorted(pieces.begin(), pieces.end(), before)) {
+    std::sort(pieces.begin(), pieces.end(), before);
   }
-  return by_id;
+  const auto twice =
+      std::adjacent_find(pieces.begin(), pieces.end(),
+                         [](const Piece& a, const Piece& b) { return a.device_id == b.device_id; });
+  if (twice == pieces.end()) return absl::OkStatus();
+  return InvalidArgument("device ", twice->device_id, " is given two pieces");
 }
 
 }  // namespace
@@ -96,22 +96,26 @@ absl::StatusOr<ShardedArray> ShardedArray::FromPieces(const ShapeDtype& array,
   TESSERA_RETURN_IF_ERROR(NumBytes(array.dtype, array.shape));
   TESSERA_ASSIGN_OR_RETURN(const std::vector<LocalShard> local,
                            FindLocalShards(sharding, array.shape, platform));
-  TESSERA_ASSIGN_OR_RETURN(PiecesById by_id, ById(std::move(pieces)));
+  TESSERA_RETURN_IF_ERROR(SortById(pieces));
   std::vector<Shard> shards;
   shards.reserve(local.size());
+  std::vector<bool> used(pieces.size());
   for (const LocalShard& wanted : local) {
-    const auto found = by_id.find(wanted.placed.device.id);
-    if (found == by_id.end()) {
+    const auto found =
+        std::lower_bound(pieces.begin(), pieces.end(), wanted.placed.device.id,
+                         [](const Piece& piece, int64_t id) { return piece.device_id < id; });
+    if (found == pieces.end() || found->device_id != wanted.placed.device.id) {
       return InvalidArgument(ShardForMessage(wanted.placed), ": no piece was given");
     }
-    TESSERA_ASSIGN_OR_RETURN(Shard shard,
-                             ShardFromPiece(wanted, array.dtype, std::move(found->second)));
+    used[found - pieces.begin()] = true;
+    TESSERA_ASSIGN_OR_RETURN(Shard shard, ShardFromPiece(wanted, array.dtype, std::move(*found)));
     shards.push_back(std::move(shard));
-    by_id.erase(found);
   }
-  if (!by_id.empty()) {
-    return InvalidArgument("device ", by_id.begin()->first, " has a piece, but is no device of ",
-                           mesh::ShardingText(sharding), " in process ", platform.process());
+  const auto other = std::find(used.begin(), used.end(), false);
+  if (other != used.end()) {
+    return InvalidArgument("device ", pieces[other - used.begin()].device_id,
+                           " has a piece, but is no device of ", mesh::ShardingText(sharding),
+                           " in process ", platform.process());
   }
   return ShardedArray(array, sharding, std::move(shards));
 }

@@ -43,18 +43,16 @@ absl::Status ForEachSlab(const Box& box, int64_t most,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ShardTargets>> ShardTargets::Make(const ShapeDtype& stored,
-                                                                 DType dtype,
-                                                                 const mesh::Sharding& sharding,
-                                                                 device::Platform& platform,
-                                                                 Replicas replicas) {
+absl::StatusOr<std::unique_ptr<ShardTargets>> ShardTargets::Make(
+    const ShapeDtype& stored, DType dtype, const mesh::Sharding& sharding,
+    device::Platform& platform, Replicas replicas, device::BufferBlocks* blocks) {
   std::unique_ptr<ShardTargets> targets(
       new ShardTargets(stored, dtype, sharding, platform, replicas));
-  TESSERA_RETURN_IF_ERROR(targets->Allocate());
+  TESSERA_RETURN_IF_ERROR(targets->Allocate(blocks));
   return targets;
 }
 
-absl::Status ShardTargets::Allocate() {
+absl::Status ShardTargets::Allocate(device::BufferBlocks* blocks) {
   TESSERA_RETURN_IF_ERROR(NumBytes(dtype_, stored_.shape));
   TESSERA_ASSIGN_OR_RETURN(std::vector<array::LocalShard> local,
                            array::FindLocalShards(sharding_, stored_.shape, platform_));
@@ -70,7 +68,7 @@ absl::Status ShardTargets::Allocate() {
     const bool host_visible = slots_[known->second].buffer.placement().host_visible;
     slots_[i].shares = !is_new && replicas_ == Replicas::kShare && host_visible;
     if (!slots_[i].shares) {
-      TESSERA_ASSIGN_OR_RETURN(slots_[i].buffer, array::AllocateShard(local[i], dtype_));
+      TESSERA_ASSIGN_OR_RETURN(slots_[i].buffer, array::AllocateShard(local[i], dtype_, blocks));
     }
     bytes_ += slots_[i].buffer.size();
     slots_[i].local = std::move(local[i]);

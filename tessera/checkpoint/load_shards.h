@@ -13,6 +13,7 @@
 #include "tessera/array/sharded_array.h"
 #include "tessera/core/box.h"
 #include "tessera/core/strided.h"
+#include "tessera/device/buffer_blocks.h"
 #include "tessera/device/device.h"
 #include "tessera/mesh/sharding.h"
 #include "tessera/zarr/array.h"
@@ -29,11 +30,13 @@ enum class Replicas {
 // straight from the decoder where one box takes all; replicas are copied at the end.
 class ShardTargets final : public Destination {
  public:
-  // Elements come as `stored` and become `dtype`.  Errors of FindLocalShards and of allocation.
+  // Elements come as `stored` and become `dtype`.  Memory is cut from `blocks` where there are
+  // some. Errors of FindLocalShards and of allocation.
   static absl::StatusOr<std::unique_ptr<ShardTargets>> Make(const ShapeDtype& stored, DType dtype,
                                                             const mesh::Sharding& sharding,
                                                             device::Platform& platform,
-                                                            Replicas replicas = Replicas::kCopy);
+                                                            Replicas replicas = Replicas::kCopy,
+                                                            device::BufferBlocks* blocks = nullptr);
 
   // The distinct boxes.
   std::span<const Box> boxes() const { return boxes_; }
@@ -63,7 +66,7 @@ class ShardTargets final : public Destination {
         platform_(platform),
         replicas_(replicas) {}
 
-  absl::Status Allocate();
+  absl::Status Allocate(device::BufferBlocks* blocks);
   StridedView ViewOf(const Slot& slot) const;
   absl::Status PutInto(const Slot& slot, const Box& part, const ConstStridedView& elements);
   absl::Status PutConverted(const Slot& slot, const ConstStridedView& elements,

@@ -10,6 +10,7 @@
 #include "tessera/checkpoint/testing/stored_checkpoint.h"
 #include "tessera/core/testing/log_capture.h"
 #include "tessera/core/testing/status_matchers.h"
+#include "tessera/device/host_platform.h"
 #include "tessera/device/testing/far_platform.h"
 #include "tessera/store/wrappers.h"
 #include "tessera/zarr/array.h"
@@ -73,6 +74,35 @@ TEST_F(LoadTest, ReplicasHaveMemoryOfTheirOwnOrShareIt) {
   EXPECT_EQ(Values(*shared.tree.Find("b")), Values(*copied.tree.Find("b")));
   const auto& array = std::get<array::ShardedArray>(shared.tree.Find("b")->leaf());
   EXPECT_EQ(array.shards()[7].buffer.placement().device_id, 7);
+}
+
+// So many that their memory is cut from blocks.
+TEST_F(LoadTest, ManySmallArraysHaveTheirOwnBytes) {
+  for (int i = 0; i < 200; ++i) stored_.Add(Concat("many/", i), {i + 1}, {i + 1});
+  {
+    TESSERA_ASSERT_OK_AND_ASSIGN(LoadResult loaded, Run({.mesh = Mesh24(), .rules = kRules}));
+    const array::ValueTree& many = *loaded.tree.Find("many");
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(Values(*many.Find(Concat(i))), Iota(i + 1)) << i;
+    }
+    EXPECT_EQ(MemoriesOfB(loaded), 8);
+    EXPECT_LT(platform_->Find(7)->in_use(), 203 * 1024);
+  }
+  for (const auto& device : platform_->devices()) EXPECT_EQ(device->in_use(), 0);
+}
+
+// There is room for the arrays, but none for what blocks would take beyond them.
+TEST_F(LoadTest, ManySmallArraysFitWhereTheirBytesDo) {
+  int64_t bytes = 128 * 4 + 4 * 4 + 4;
+  for (int i = 0; i < 200; ++i) {
+    stored_.Add(Concat("many/", i), {i + 1}, {i + 1});
+    bytes += (i + 1) * 4;
+  }
+  TESSERA_ASSERT_OK_AND_ASSIGN(platform_,
+                               device::MakeHostPlatform({.count = 1, .limit_bytes = bytes}));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const LoadResult loaded, Run());
+  EXPECT_EQ(platform_->Find(0)->in_use(), bytes);
+  EXPECT_EQ(Values(*loaded.tree.Find("many")->Find("199")), Iota(200));
 }
 
 TEST_F(LoadTest, MemoryThatTheHostCannotSeeIsNotShared) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string_view>
 #include <utility>
@@ -17,10 +18,41 @@
 
 namespace tessera {
 
-// A Worker is what one thread works with, kept from piece to piece; all of it together stays within
-// what was reserved for the worker.
+// A Worker is what one thread works with, kept from piece to piece.  What it takes for a piece stays
+// within what was reserved for the worker.
 template <typename Worker>
 using WorkerCall = absl::FunctionRef<absl::Status(int64_t i, Worker&, std::stop_token)>;
+
+// A worker that was made for few bytes is kept by its thread for the next call: who reads very many
+// small arrays would else take and give back memory for each.
+template <typename Worker>
+class KeptWorker {
+ public:
+  // So little of each buffer needs no place in the budget while nobody uses it.
+  static constexpr int64_t kMostBytes = 64 << 10;
+
+  explicit KeptWorker(int64_t bytes) : keep_(bytes <= kMostBytes) {
+    if (keep_) worker_ = std::move(Spare());
+    if (worker_ == nullptr) worker_ = std::make_unique<Worker>();
+  }
+  // What was made while this one was in use is dropped.
+  ~KeptWorker() {
+    if (keep_) Spare() = std::move(worker_);
+  }
+  KeptWorker(const KeptWorker&) = delete;
+  KeptWorker& operator=(const KeptWorker&) = delete;
+
+  Worker& get() { return *worker_; }
+
+ private:
+  static std::unique_ptr<Worker>& Spare() {
+    thread_local std::unique_ptr<Worker> spare;
+    return spare;
+  }
+
+  const bool keep_;
+  std::unique_ptr<Worker> worker_;
+};
 
 // Calls work(i, ...) once for each i in [0, count), begun in that order, with one worker that the
 // caller has reserved memory for.  Others join in when the budget has `bytes_per_worker` more, so a
@@ -44,8 +76,8 @@ absl::Status ForEachWithWorker(IoContext& io, int64_t count, int64_t bytes_per_w
     group.Run([&](const std::stop_token& stopped) -> absl::Status {
       const auto memory = io.budget().TryAcquire(bytes_per_worker);
       if (!memory.has_value()) return absl::OkStatus();
-      Worker worker;
-      return run(worker, stopped);
+      KeptWorker<Worker> worker(bytes_per_worker);
+      return run(worker.get(), stopped);
     });
   }
   return group.Join();
@@ -63,8 +95,9 @@ absl::Status ForEachWithWorkers(IoContext& io, std::string_view name, int64_t co
   if (!memory.ok()) {
     return Prefixed(memory.status(), Concat(name, ": memory for one chunk at a time"));
   }
-  Worker worker;
-  return ForEachWithWorker<Worker>(io, count, bytes_per_worker, worker, std::move(stop), work);
+  KeptWorker<Worker> worker(bytes_per_worker);
+  return ForEachWithWorker<Worker>(io, count, bytes_per_worker, worker.get(), std::move(stop),
+                                   work);
 }
 
 }  // namespace tessera
