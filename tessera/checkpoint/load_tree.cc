@@ -112,7 +112,7 @@ absl::StatusOr<ShardingTree> CreateShardingTreeFromIndex(std::string_view direct
     LogWarning("create_sharding_tree_from_index: ", where, " is missing");
     return ShardingTree::MakeDict({});
   }
-  const auto index = ledger::DecodeIndexFile(*view.index_text);
+  const auto index = ledger::DecodeIndexFile(view.index_text->text());
   if (!index.ok()) return Prefixed(index.status(), where);
   return CreateShardingTreeFromIndex(*index, options);
 }

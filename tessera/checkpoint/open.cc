@@ -129,7 +129,7 @@ class Opener {
 
   absl::Status ReadIndex(const commit::View& view) {
     if (!view.index_text.has_value()) return absl::OkStatus();
-    auto index = ledger::DecodeIndexFile(*view.index_text);
+    auto index = ledger::DecodeIndexFile(view.index_text->text());
     if (!index.ok()) {
       return Prefixed(index.status(), data_->view->Describe(ledger::kIndexName));
     }

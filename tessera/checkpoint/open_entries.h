@@ -1,7 +1,4 @@
 // The arrays that a checkpoint says it has, before any of them is looked at.
-//
-// Everything here comes from a file that anybody may have written: paths are checked before they
-// are used as keys of a store.
 #ifndef TESSERA_CHECKPOINT_OPEN_ENTRIES_H_
 #define TESSERA_CHECKPOINT_OPEN_ENTRIES_H_
 
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/checkpoint/index_records.h"
 #include "tessera/core/shape.h"
 #include "tessera/ledger/index_file.h"
 #include "tessera/store/kv_store.h"
@@ -31,12 +29,6 @@ struct ArrayEntry {
   std::string metadata_name = {};  // of the document that was found; empty: any
 };
 
-// That an index lists, "" for arrays without one.
-std::vector<std::string> PrefixesOf(const ledger::TensorstoreIndex& index);
-
-// As messages call an array.
-std::string DottedKey(std::span<const std::string> key);
-
 // Whether a key is one of these, or lies below one.
 bool IsBelow(std::string_view key, std::span<const std::string> folders);
 
@@ -47,15 +39,7 @@ struct Entries {
   std::optional<ledger::SavedTree> structure = {};
 };
 
-// The path of a record as a key of the store.  A backslash separates where no slash does, as
-// Windows wrote it; "." is the root.  InvalidArgument for a path that is absolute or has an empty
-// part, ".", "..", NUL, a lock's name or the folder that tessera keeps for itself.
-absl::StatusOr<std::string> SafePath(std::string_view path);
-
-// Those that the index lists for `prefix`, or for all with keys that begin with their prefix.  Of
-// two records of one key the later one counts.  InvalidArgument, naming the entry, for an unsafe
-// path; for paths that are equal or lie in one another; and with the known prefixes when there is
-// no such one, or none was chosen and the index has no list without one.
+// What RecordsOfIndex gives, as values that do not look at the index.  Errors of it.
 absl::StatusOr<Entries> EntriesOfIndex(const ledger::TensorstoreIndex& index,
                                        std::string_view prefix, bool all_prefixes);
 

@@ -30,24 +30,6 @@ std::vector<Key> KeysOf(const absl::StatusOr<Entries>& entries) {
   return keys;
 }
 
-TEST(SafePathTest, TakesFoldersAndFilesOfTheCheckpoint) {
-  EXPECT_THAT(SafePath("model/layers/0/w"), IsOkAndHolds(std::string("model/layers/0/w")));
-  EXPECT_THAT(SafePath("model\\w"), IsOkAndHolds(std::string("model/w")));
-  EXPECT_THAT(SafePath("a/b\\c"), IsOkAndHolds(std::string("a/b\\c")));
-  EXPECT_THAT(SafePath("."), IsOkAndHolds(std::string()));
-}
-
-TEST(SafePathTest, RefusesWhatLeadsElsewhere) {
-  const std::string nul("a\0b", 3);
-  for (const std::string& path :
-       {std::string("../../etc"), std::string("/etc/passwd"), std::string("a//b"),
-        std::string("a/./b"), std::string("a/.."), std::string(""), std::string("a/"),
-        std::string("..\\etc"), nul, std::string("a.__lock/b"), std::string(".tessera/data"),
-        std::string(".tessera")}) {
-    EXPECT_THAT(SafePath(path), StatusIs(kInvalid, HasSubstr("unsafe path"))) << path;
-  }
-}
-
 TEST(EntriesOfIndexTest, FollowsThePrecedenceOfLists) {
   const ledger::TensorstoreIndex both{
       "0.1.0", {{{"model", {{"model/w", {2}, "int32"}}}, {"tx", {}}}}, {{{"z", {1}, "int32"}}}};

@@ -26,7 +26,7 @@ struct IndexListing {
 
 // For who wants to know what there is and not whether it is true: metadata and manifest, which
 // Checkpoint::Open holds against the index, are not read.  nullopt: there is no index of
-// tensorstore.  Errors of DecodeIndexFile and EntriesOfIndex; InvalidArgument for a dtype that is
+// tensorstore.  Errors of DecodeIndexFile and RecordsOfIndex; InvalidArgument for a dtype that is
 // not known.
 absl::StatusOr<std::optional<IndexListing>> ReadIndex(store::KvStore& store,
                                                       std::string_view prefix, bool all_prefixes,

@@ -162,7 +162,7 @@ absl::StatusOr<commit::CommitRequest> RequestFor(SaveJob& job, std::vector<Store
                            ListStored(job.plan, std::move(chunks)));
   TESSERA_ASSIGN_OR_RETURN(const commit::View view, commit::OpenView(*job.store, job.options.stop));
   std::optional<std::string_view> index;
-  if (view.index_text.has_value()) index = *view.index_text;
+  if (view.index_text.has_value()) index = view.index_text->text();
   return MakeCommitRequest(job.plan, job.options, job.id, std::move(arrays), index);
 }
 

@@ -63,7 +63,7 @@ Ints ReadInts(store::KvStore& store, const std::string& path) {
 }
 
 ledger::TensorstoreIndex IndexOf(store::KvStore& store) {
-  return ledger::DecodeIndexFile(*commit::OpenView(store)->index_text).value();
+  return ledger::DecodeIndexFile(commit::OpenView(store)->index_text->text()).value();
 }
 
 // The manifest of a prefix, which must tell the truth of what is stored.

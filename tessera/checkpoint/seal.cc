@@ -86,7 +86,7 @@ class Sealer {
                                                                  view_.unfinished_paths));
       return std::vector<List>{{"", std::move(entries.arrays)}};
     }
-    auto index = ledger::DecodeIndexFile(*view_.index_text);
+    auto index = ledger::DecodeIndexFile(view_.index_text->text());
     if (!index.ok()) {
       return Prefixed(index.status(), view_.store->Describe(ledger::kIndexName));
     }

@@ -71,7 +71,7 @@ class Verifier {
   store::KvStore& store() { return *view_.store; }
 
   absl::Status FindIndexed() {
-    const auto index = ledger::DecodeIndexFile(*view_.index_text);
+    const auto index = ledger::DecodeIndexFile(view_.index_text->text());
     if (!index.ok()) {
       problems_.Add("", std::string(ledger::kIndexName), std::string(index.status().message()));
       return absl::OkStatus();

@@ -182,7 +182,7 @@ TEST(ConcurrentTest, TwoPrefixesAreSavedByTwoProcesses) {
 // Everything that a reader of the view gets, or what went wrong.
 std::string ReadVersion(const View& view) {
   if (!view.index_text.has_value()) return "no index";
-  const auto index = ledger::DecodeIndexFile(*view.index_text);
+  const auto index = ledger::DecodeIndexFile(view.index_text->text());
   if (!index.ok()) return index.status().ToString();
   const auto version = static_cast<int>(index->notes[0].second.nbytes);
   for (const auto& [key, value] : Numbered("model", version).data) {

@@ -123,10 +123,10 @@ absl::StatusOr<IndexFacts> ReadIndexFacts(KvStore& store, std::string_view prefi
   for (int i = 1;; ++i) {
     TESSERA_ASSIGN_OR_RETURN(const View view, OpenView(store, stop));
     if (!view.index_text.has_value()) return IndexFacts{};
-    const auto index = ledger::DecodeIndexFile(*view.index_text);
+    const auto index = ledger::DecodeIndexFile(view.index_text->text());
     if (index.ok()) {
       IndexFacts facts = FactsOf(*index, prefix);
-      facts.text = view.index_text;
+      facts.text = view.index_text->text();
       return facts;
     }
     if (i == kMostReads || stop.stop_requested()) {

@@ -18,19 +18,22 @@ using store::KvStore;
 // A record and the index that goes with it.
 struct Moment {
   std::optional<CommittedSave> save;
-  std::optional<std::string> index;
+  std::optional<Bytes> index;
 };
 
 // nullopt: something was committed or ended in between.
 absl::StatusOr<std::optional<Moment>> TryMoment(KvStore& store, const std::stop_token& stop) {
   TESSERA_ASSIGN_OR_RETURN(FoundCommit before, ReadCommitRecord(store, kCommitKey, stop));
-  TESSERA_ASSIGN_OR_RETURN(StoredText index, ReadText(store, ledger::kIndexName, stop));
+  // Not as a copy: an index may be large.
+  TESSERA_ASSIGN_OR_RETURN(
+      store::ReadResult index,
+      store.Read(ledger::kIndexName, store::ByteRange::AtMost(kMostRecordBytes), stop));
   TESSERA_ASSIGN_OR_RETURN(const FoundCommit after, ReadCommitRecord(store, kCommitKey, stop));
   const bool both_unmade = !(before.record.has_value() && before.record->save.has_value()) &&
                            !(after.record.has_value() && after.record->save.has_value());
   if (!both_unmade && before.generation != after.generation) return std::nullopt;
-  if (both_unmade) return Moment{std::nullopt, std::move(index.text)};
-  return Moment{std::move(before.record->save), std::move(index.text)};
+  if (both_unmade) return Moment{std::nullopt, std::move(index.value)};
+  return Moment{std::move(before.record->save), std::move(index.value)};
 }
 
 absl::StatusOr<Moment> ReadMoment(KvStore& store, const std::stop_token& stop) {
@@ -41,8 +44,8 @@ absl::StatusOr<Moment> ReadMoment(KvStore& store, const std::stop_token& stop) {
   }
 }
 
-std::string StateId(const Moment& moment, const std::optional<std::string>& index) {
-  std::string id = index.has_value() ? HashOf(*index).Hex() : "none";
+std::string StateId(const Moment& moment, const std::optional<Bytes>& index) {
+  std::string id = index.has_value() ? HashOf(index->text()).Hex() : "none";
   // Only its record tells of a commit that leaves the index as it is.
   if (moment.save.has_value() && !moment.save->index.has_value()) id += "-" + moment.save->id;
   return id;
@@ -66,17 +69,23 @@ absl::StatusOr<std::vector<std::string>> UnfinishedPaths(KvStore& store, const M
   return paths;
 }
 
+// The index with the change of a save that is committed and not in its place yet.
+absl::StatusOr<std::optional<Bytes>> IndexOf(const Moment& moment) {
+  if (!moment.save.has_value() || !moment.save->index.has_value()) return moment.index;
+  std::optional<std::string> now;
+  if (moment.index.has_value()) now = moment.index->text();
+  TESSERA_ASSIGN_OR_RETURN(const std::optional<std::string> after, IndexAfter(now, *moment.save));
+  return Bytes::CopyOf(*after);
+}
+
 }  // namespace
 
 absl::StatusOr<View> OpenView(KvStore& store, std::stop_token stop) {
   TESSERA_ASSIGN_OR_RETURN(Moment moment, ReadMoment(store, stop));
   View view;
-  view.index_text = moment.index;
-  if (moment.save.has_value()) {
-    auto after = IndexAfter(moment.index, *moment.save);
-    if (!after.ok()) return Prefixed(after.status(), store.Describe(ledger::kIndexName));
-    view.index_text = *std::move(after);
-  }
+  auto index = IndexOf(moment);
+  if (!index.ok()) return Prefixed(index.status(), store.Describe(ledger::kIndexName));
+  view.index_text = *std::move(index);
   view.state_id = StateId(moment, view.index_text);
   if (!view.index_text.has_value()) {
     TESSERA_ASSIGN_OR_RETURN(view.unfinished_paths, UnfinishedPaths(store, moment, stop));

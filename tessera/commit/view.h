@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/core/bytes.h"
 #include "tessera/store/kv_store.h"
 
 namespace tessera::commit {
 
 struct View {
   // The index of the last commit; nullopt: there is none.
-  std::optional<std::string> index_text;
+  std::optional<Bytes> index_text;
   // Reads here see the data of the last commit, also where it is not in its place yet.  Never
   // written to.  The store that was opened outlives it.
   std::unique_ptr<store::KvStore> store;

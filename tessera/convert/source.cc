@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<std::string>> PrefixesOf(const checkpoint::Checkpoint
                    ": it went away while the source was opened");
   }
   TESSERA_ASSIGN_OR_RETURN(const ledger::TensorstoreIndex index,
-                           ledger::DecodeIndexFile(*view.index_text));
+                           ledger::DecodeIndexFile(view.index_text->text()));
   std::vector<std::string> prefixes;
   if (index.prefixes.has_value()) {
     for (const auto& [prefix, records] : *index.prefixes) prefixes.push_back(prefix);

@@ -4,38 +4,34 @@
 #include <initializer_list>
 #include <unordered_map>
 
+#include "tessera/core/reserve_large.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/ledger/index_json.h"
 #include "tessera/ledger/paths.h"
 #include "tessera/ledger/stored_record_json.h"
 #include "tessera/ledger/structure_json.h"
-#include "tessera/tree/stored_path.h"
 
 namespace tessera::ledger {
 namespace {
 
 // On Windows eformer separates with backslashes.
-std::string WithSlashes(std::string path) {
+void UseSlashes(std::string& path) {
   if (path.find('/') == std::string::npos) std::replace(path.begin(), path.end(), '\\', '/');
-  return path;
 }
 
-absl::StatusOr<ArrayRecord> ReadRecord(JsonValue object) {
-  ArrayRecord record;
-  TESSERA_ASSIGN_OR_RETURN(std::string path, TextField(object, "path"));
-  record.path = WithSlashes(std::move(path));
-  TESSERA_ASSIGN_OR_RETURN(const JsonValue sizes, Field(object, "shape"));
-  absl::StatusOr<Dims> shape = ToShape(sizes);
-  if (!shape.ok()) return Inside(shape.status(), "shape");
-  record.shape = *std::move(shape);
-  TESSERA_ASSIGN_OR_RETURN(record.dtype, TextField(object, "dtype"));
-  const std::optional<JsonValue> components = object.Find("key");
-  if (!components.has_value()) return record;
-  absl::StatusOr<std::vector<std::string>> key = ToTexts(*components);
-  if (!key.ok()) return Inside(key.status(), "key");
-  record.key = *std::move(key);
-  return record;
+absl::Status ReadRecord(JsonValue object, ArrayRecord& record) {
+  TESSERA_RETURN_IF_ERROR(ExpectKind(object, JsonKind::kObject));
+  const auto [path, shape, dtype, key] = object.FindEach({"path", "shape", "dtype", "key"});
+  TESSERA_RETURN_IF_ERROR(ReadText(path, "path", record.path));
+  UseSlashes(record.path);
+  TESSERA_RETURN_IF_ERROR(ReadShape(shape, "shape", record.shape));
+  TESSERA_RETURN_IF_ERROR(ReadText(dtype, "dtype", record.dtype));
+  if (!key.has_value()) return absl::OkStatus();
+  absl::StatusOr<std::vector<std::string>> components = ToTexts(*key);
+  if (!components.ok()) return Inside(components.status(), "key");
+  record.key = *std::move(components);
+  return absl::OkStatus();
 }
 
 // Calls fn(key, value), which returns a status, for each member of `object`.
@@ -130,10 +126,23 @@ absl::Status FitNotes(TensorstoreIndex& index) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> PrefixComponents(std::string_view prefix) {
-  std::string slashed(prefix);
-  std::replace(slashed.begin(), slashed.end(), '.', '/');
-  return tree::SplitLegacyPath(slashed);
+template <typename Predicate>
+KeyView SplitWhere(std::string_view text, Predicate is_separator) {
+  KeyView parts;
+  while (true) {
+    const auto end = std::find_if(text.begin(), text.end(), is_separator);
+    const auto size = static_cast<size_t>(end - text.begin());
+    parts.push_back(text.substr(0, size));
+    if (end == text.end()) return parts;
+    text.remove_prefix(size + 1);
+  }
+}
+
+KeyView WholeKey(const ArrayRecord& record) {
+  if (record.key.has_value()) return {record.key->begin(), record.key->end()};
+  // A leaf at the root, saved without a prefix, is stored as the folder itself.
+  if (record.path == ".") return {};
+  return SplitWhere(record.path, [](char c) { return c == '/'; });
 }
 
 std::string KnownPrefixes(const TensorstoreIndex& index) {
@@ -151,10 +160,12 @@ std::string KnownPrefixes(const TensorstoreIndex& index) {
 absl::StatusOr<std::vector<ArrayRecord>> ReadRecords(JsonValue list) {
   TESSERA_RETURN_IF_ERROR(ExpectKind(list, JsonKind::kArray));
   std::vector<ArrayRecord> records;
+  // A record has at least so many: itself, three names, path, shape and dtype.
+  constexpr size_t kValuesPerRecord = 7;
+  ReserveLarge(records, list.value_count() / kValuesPerRecord);
   for (const JsonValue item : list.items()) {
-    absl::StatusOr<ArrayRecord> record = ReadRecord(item);
-    if (!record.ok()) return Inside(record.status(), Concat("[", records.size(), "]"));
-    records.push_back(*std::move(record));
+    const absl::Status status = ReadRecord(item, records.emplace_back());
+    if (!status.ok()) return Inside(status, Concat("[", records.size() - 1, "]"));
   }
   return records;
 }
@@ -212,6 +223,7 @@ absl::StatusOr<TensorstoreIndex> DecodeIndexFile(std::string_view text) {
 
 absl::Status CheckRecords(std::span<const ArrayRecord> records) {
   std::vector<std::string_view> paths;
+  paths.reserve(records.size());
   for (const ArrayRecord& record : records) {
     TESSERA_RETURN_IF_ERROR(
         Prefixed(CheckSafeArray(record.path), Concat("index entry ", paths.size())));
@@ -246,19 +258,21 @@ absl::StatusOr<SelectedArrays> SelectArrays(const TensorstoreIndex& index,
                          KnownPrefixes(index));
 }
 
-std::vector<std::string> KeyWithoutPrefix(const ArrayRecord& record, std::string_view prefix) {
-  std::vector<std::string> key =
-      record.key.has_value() ? *record.key : tree::SplitLegacyPath(record.path);
-  // A leaf at the root, saved without a prefix, is stored as the folder itself.
-  if (!record.key.has_value() && record.path == ".") key.clear();
+KeyView ViewKeyWithoutPrefix(const ArrayRecord& record, std::string_view prefix) {
+  KeyView key = WholeKey(record);
   if (prefix.empty()) return key;
-  const std::vector<std::string> whole{std::string(prefix)};
-  for (const auto& start : {whole, PrefixComponents(prefix)}) {
+  const KeyView components = SplitWhere(prefix, [](char c) { return c == '.' || c == '/'; });
+  for (const KeyView& start : {KeyView{prefix}, components}) {
     if (start.size() <= key.size() && std::equal(start.begin(), start.end(), key.begin())) {
       return {key.begin() + static_cast<ptrdiff_t>(start.size()), key.end()};
     }
   }
   return key;
+}
+
+std::vector<std::string> KeyWithoutPrefix(const ArrayRecord& record, std::string_view prefix) {
+  const KeyView key = ViewKeyWithoutPrefix(record, prefix);
+  return {key.begin(), key.end()};
 }
 
 }  // namespace tessera::ledger

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/core/hash128.h"
@@ -103,6 +104,10 @@ absl::StatusOr<SelectedArrays> SelectArrays(const TensorstoreIndex& index, std::
 // The components of a record's key, without those of `prefix` if it begins with them.  Dots and
 // slashes both separate the components of a prefix, as eformer stores either as a folder.
 std::vector<std::string> KeyWithoutPrefix(const ArrayRecord& record, std::string_view prefix);
+
+// The same looking at the record, for who has very many.
+using KeyView = absl::InlinedVector<std::string_view, 4>;
+KeyView ViewKeyWithoutPrefix(const ArrayRecord& record, std::string_view prefix);
 
 }  // namespace tessera::ledger
 

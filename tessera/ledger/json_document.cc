@@ -1,10 +1,13 @@
 #include "tessera/ledger/json_document.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <limits>
 #include <utility>
 
 #include "tessera/core/json.h"
+#include "tessera/core/reserve_large.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/core/utf8.h"
@@ -53,6 +56,13 @@ bool UnescapeUnit(std::string_view text, size_t& at, std::string& out) {
   return true;
 }
 
+// Bytes that stand in a string for themselves: neither quote nor backslash nor control character.
+constexpr std::array<bool, 256> kPlainBytes = [] {
+  std::array<bool, 256> plain = {};
+  for (size_t byte = 0x20; byte < plain.size(); ++byte) plain[byte] = byte != '"' && byte != '\\';
+  return plain;
+}();
+
 // REQUIRES: `text` was scanned as what stands between the quotes of a string.
 std::optional<std::string> Unescaped(std::string_view text) {
   std::string out;
@@ -84,6 +94,9 @@ class Scanner {
     if (const auto bad = FirstInvalidUtf8(text_)) {
       return InvalidArgument("bad JSON at byte ", *bad, ": not UTF-8");
     }
+    // Growth moves everything, and pages that are not written to cost nothing: most documents have
+    // fewer values than this.
+    ReserveLarge(entries_, std::min(text_.size() / kBytesPerValue + 1, kMostReserved));
     SkipSpace();
     TESSERA_RETURN_IF_ERROR(Value());
     while (!open_.empty()) TESSERA_RETURN_IF_ERROR(Step());
@@ -93,6 +106,9 @@ class Scanner {
   }
 
  private:
+  static constexpr size_t kBytesPerValue = 8;
+  static constexpr size_t kMostReserved = size_t{1} << 24;
+
   struct Open {
     uint32_t entry;
     bool fresh;  // nothing in it so far
@@ -105,15 +121,19 @@ class Scanner {
     ++at_;
     return true;
   }
-  void SkipSpace() {
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
-      ++at_;
-    }
+  // Most of the time goes here, so the place is kept out of memory on the way.
+  template <typename Predicate>
+  void SkipWhile(Predicate is_skipped) {
+    size_t at = at_;
+    while (at < text_.size() && is_skipped(text_[at])) ++at;
+    at_ = at;
   }
-  void Add(JsonKind kind, size_t begin) {
+  void SkipSpace() {
+    SkipWhile([](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; });
+  }
+  void Add(JsonKind kind, size_t begin, bool escaped = false) {
     entries_.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(at_ - begin),
-                        static_cast<uint32_t>(entries_.size() + 1), kind});
+                        static_cast<uint32_t>(entries_.size() + 1), kind, escaped});
   }
 
   // Goes on in the innermost open container.
@@ -183,28 +203,32 @@ class Scanner {
 
   absl::Status String() {
     const size_t begin = at_++;
-    for (;; ++at_) {
-      if (at_ >= text_.size()) return Bad();
-      const char c = text_[at_];
-      if (c == '"') break;
-      if (static_cast<unsigned char>(c) < 0x20) return Bad();
-      if (c != '\\') continue;
-      ++at_;
-      if (Peek() == 'u') {
-        if (!HexUnit(text_, at_ + 1).has_value()) return Bad();
-        at_ += 4;
-      } else if (at_ >= text_.size() || kEscapes.find(text_[at_]) == std::string_view::npos) {
-        return Bad();
-      }
+    bool escaped = false;
+    while (true) {
+      SkipWhile([](char c) { return kPlainBytes[static_cast<unsigned char>(c)]; });
+      if (Take('"')) break;
+      if (!Take('\\') || !Escape()) return Bad();
+      escaped = true;
     }
-    ++at_;
-    Add(JsonKind::kString, begin);
+    Add(JsonKind::kString, begin, escaped);
     return absl::OkStatus();
+  }
+
+  // What follows a backslash.
+  bool Escape() {
+    if (Peek() == 'u') {
+      if (!HexUnit(text_, at_ + 1).has_value()) return false;
+      at_ += 5;
+      return true;
+    }
+    if (at_ >= text_.size() || kEscapes.find(text_[at_]) == std::string_view::npos) return false;
+    ++at_;
+    return true;
   }
 
   bool Digits() {
     if (!IsDigit(Peek())) return false;
-    while (IsDigit(Peek())) ++at_;
+    SkipWhile(IsDigit);
     return true;
   }
 
@@ -233,22 +257,21 @@ class Scanner {
     return status;
   }
 
-  // What stands between the quotes of entry `index`, with no escapes.
-  absl::StatusOr<std::string> KeyText(uint32_t index) const {
-    const Entry& key = entries_[index];
-    const std::string_view inner = text_.substr(key.begin + 1, key.size - 2);
-    std::optional<std::string> text = Unescaped(inner);
-    if (!text.has_value()) {
-      return InvalidArgument("bad JSON at byte ", key.begin, ": half a surrogate pair in a key");
-    }
-    return *std::move(text);
-  }
-
   absl::Status CheckKeys(uint32_t object) {
     keys_.clear();
+    unescaped_keys_.clear();
     for (uint32_t key = object + 1; key < entries_[object].next; key = entries_[key + 1].next) {
-      TESSERA_ASSIGN_OR_RETURN(std::string text, KeyText(key));
-      keys_.push_back(std::move(text));
+      const Entry& entry = entries_[key];
+      std::string_view text = text_.substr(entry.begin + 1, entry.size - 2);
+      if (entry.escaped) {
+        std::optional<std::string> unescaped = Unescaped(text);
+        if (!unescaped.has_value()) {
+          return InvalidArgument("bad JSON at byte ", entry.begin,
+                                 ": half a surrogate pair in a key");
+        }
+        text = unescaped_keys_.emplace_back(*std::move(unescaped));
+      }
+      keys_.push_back(text);
     }
     std::sort(keys_.begin(), keys_.end());
     const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
@@ -261,7 +284,9 @@ class Scanner {
   size_t at_ = 0;
   std::vector<Entry> entries_;
   std::vector<Open> open_;
-  std::vector<std::string> keys_;  // of the object that is being closed
+  // Of the object that is being closed.
+  std::vector<std::string_view> keys_;
+  std::deque<std::string> unescaped_keys_;  // that keys_ looks at; a deque does not move them
 };
 
 }  // namespace
@@ -271,22 +296,9 @@ absl::StatusOr<JsonDocument> JsonDocument::Scan(std::string_view text, NanTokens
   return JsonDocument(text, std::move(entries));
 }
 
-JsonValue::Range JsonValue::items() const {
-  const bool holds = is(JsonKind::kArray) || is(JsonKind::kObject);
-  const JsonValue end = Next();
-  return {holds ? JsonValue(text_, entries_, index_ + 1) : end, end};
-}
-
 std::optional<std::string> JsonValue::Text() const {
   if (!is(JsonKind::kString)) return std::nullopt;
-  return Unescaped(raw().substr(1, raw().size() - 2));
-}
-
-bool JsonValue::TextIs(std::string_view text) const {
-  if (!is(JsonKind::kString)) return false;
-  const std::string_view inner = raw().substr(1, raw().size() - 2);
-  if (inner.find('\\') == std::string_view::npos) return inner == text;
-  return Unescaped(inner) == text;
+  return entry().escaped ? Unescaped(inner()) : std::string(inner());
 }
 
 std::optional<JsonValue> JsonValue::Find(std::string_view name) const {

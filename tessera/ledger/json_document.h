@@ -6,6 +6,8 @@
 #ifndef TESSERA_LEDGER_JSON_DOCUMENT_H_
 #define TESSERA_LEDGER_JSON_DOCUMENT_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,6 +29,7 @@ struct Entry {
   uint32_t size;
   uint32_t next;  // the entry after this value and all inside it
   JsonKind kind;
+  bool escaped;  // a string that has escapes, so that its text is not what it reads like
 };
 }  // namespace json_internal
 
@@ -45,20 +48,35 @@ class JsonValue {
 
   // A list's values; an object's keys and values by turns; else nothing.
   Range items() const;
+  // How many values are inside, keys and those further inside among them.
+  size_t value_count() const { return entry().next - index_ - 1; }
   // The value after `this` in what holds both.  REQUIRES: there is one.
   JsonValue Next() const { return {text_, entries_, entry().next}; }
 
   // The text of a string.  nullopt for one with half a surrogate pair, and for other kinds.
   std::optional<std::string> Text() const;
-  bool TextIs(std::string_view text) const;
+  // The same as it stands in the document.  nullopt for a string with escapes, too.
+  std::optional<std::string_view> PlainText() const {
+    if (!is(JsonKind::kString) || entry().escaped) return std::nullopt;
+    return inner();
+  }
+  bool TextIs(std::string_view text) const {
+    if (!is(JsonKind::kString)) return false;
+    return entry().escaped ? Text() == text : inner() == text;
+  }
   // The value of `name` in an object.  Linear.
   std::optional<JsonValue> Find(std::string_view name) const;
+  // The values of several names, each as Find() gives it, in one pass.
+  template <size_t N>
+  std::array<std::optional<JsonValue>, N> FindEach(const std::string_view (&names)[N]) const;
 
  private:
   friend class JsonDocument;
   JsonValue(std::string_view text, const json_internal::Entry* entries, uint32_t index)
       : text_(text), entries_(entries), index_(index) {}
   const json_internal::Entry& entry() const { return entries_[index_]; }
+  // What stands between the quotes.  REQUIRES: it is a string.
+  std::string_view inner() const { return text_.substr(entry().begin + 1, entry().size - 2); }
 
   std::string_view text_;
   const json_internal::Entry* entries_;
@@ -90,6 +108,27 @@ class JsonValue::Range {
   JsonValue first_;
   JsonValue end_;
 };
+
+inline JsonValue::Range JsonValue::items() const {
+  const bool holds = is(JsonKind::kArray) || is(JsonKind::kObject);
+  const JsonValue end = Next();
+  return {holds ? JsonValue(text_, entries_, index_ + 1) : end, end};
+}
+
+template <size_t N>
+std::array<std::optional<JsonValue>, N> JsonValue::FindEach(
+    const std::string_view (&names)[N]) const {
+  std::array<std::optional<JsonValue>, N> found;
+  if (!is(JsonKind::kObject)) return found;
+  const Range range = items();
+  for (auto at = range.begin(); at != range.end(); ++at) {
+    const JsonValue key = *at;
+    ++at;
+    const auto name = std::find_if(names, names + N, [&](auto name) { return key.TextIs(name); });
+    if (name != names + N) found[static_cast<size_t>(name - names)] = *at;
+  }
+  return found;
+}
 
 class JsonDocument {
  public:
@@ -124,6 +163,16 @@ absl::StatusOr<bool> ToBool(JsonValue value);
 absl::StatusOr<double> ToDouble(JsonValue value);
 absl::StatusOr<Dims> ToShape(JsonValue value);
 absl::StatusOr<std::vector<std::string>> ToTexts(JsonValue value);
+
+// Whether it is a list of so many values.
+bool IsListOf(JsonValue value, size_t count);
+
+// For very many values: reads one, or a field as Find() gives it, to its place.  InvalidArgument
+// when it is missing or wrong.
+absl::Status ReadText(const JsonValue& value, std::string& text);
+absl::Status ReadText(const std::optional<JsonValue>& field, std::string_view name,
+                      std::string& text);
+absl::Status ReadShape(const std::optional<JsonValue>& field, std::string_view name, Dims& shape);
 
 // InvalidArgument when the field is missing, or not of this kind.
 absl::StatusOr<JsonValue> Field(JsonValue object, std::string_view name);

@@ -117,6 +117,51 @@ TEST(JsonDocumentTest, FindsMembersByTheirText) {
   EXPECT_EQ(json.root().Find("b")->Find("b"), std::nullopt);
 }
 
+TEST(JsonDocumentTest, FindsSeveralMembersAtOnce) {
+  const JsonDocument json =
+      *JsonDocument::Scan(R"({"x": 0, "\u0062": [2], "a": {"c": 1}, "list": []})");
+  const auto [a, b, c] = json.root().FindEach({"a", "b", "c"});
+  EXPECT_EQ(a->raw(), R"({"c": 1})");
+  EXPECT_EQ(b->raw(), "[2]");
+  EXPECT_EQ(c, std::nullopt);
+  EXPECT_EQ(b->FindEach({"a"})[0], std::nullopt);
+}
+
+TEST(JsonDocumentTest, TextIsPlainWithoutEscapes) {
+  const JsonDocument json = *JsonDocument::Scan(R"(["é b", "", "\u0061", "a\/b", 1])");
+  std::vector<std::optional<std::string_view>> texts;
+  for (const JsonValue item : json.root().items()) texts.push_back(item.PlainText());
+  EXPECT_THAT(texts, ElementsAre("é b", "", std::nullopt, std::nullopt, std::nullopt));
+}
+
+TEST(JsonDocumentTest, CountsTheValuesInside) {
+  const JsonDocument json = *JsonDocument::Scan(R"([1, {"a": [2, 3]}, []])");
+  EXPECT_EQ(json.root().value_count(), 7u);
+  EXPECT_EQ((*json.root().items().begin()).value_count(), 0u);
+}
+
+TEST(JsonDocumentTest, ADocumentMayBeDenserThanMost) {
+  std::string text = "[0";
+  for (int i = 0; i < 100000; ++i) text += ",1";
+  EXPECT_EQ(JsonDocument::Scan(text + "]")->root().value_count(), 100001u);
+}
+
+TEST(JsonFieldsTest, ReadsFieldsToTheirPlaces) {
+  const JsonDocument json = *JsonDocument::Scan(R"({"a": "\u0061b", "s": [2, 3], "n": [-1]})");
+  const auto [a, s, n, none] = json.root().FindEach({"a", "s", "n", "none"});
+  std::string text;
+  EXPECT_THAT(ReadText(a, "a", text), IsOk());
+  EXPECT_EQ(text, "ab");
+  EXPECT_THAT(ReadText(s, "s", text), StatusIs(kInvalid, "s: expected a string, found array"));
+  EXPECT_THAT(ReadText(none, "none", text), StatusIs(kInvalid, "none: the field is missing"));
+  Dims shape;
+  EXPECT_THAT(ReadShape(s, "s", shape), IsOk());
+  EXPECT_THAT(shape, ElementsAre(2, 3));
+  EXPECT_THAT(ReadShape(n, "n", shape),
+              StatusIs(kInvalid, "n[0]: expected a size from 0 up, found -1"));
+  EXPECT_THAT(ReadShape(none, "none", shape), StatusIs(kInvalid, "none: the field is missing"));
+}
+
 TEST(JsonDocumentTest, ReadsNumbersOnlyWhereTheyFit) {
   const auto integer = [](std::string_view text) {
     const JsonDocument json = *JsonDocument::Scan(text, NanTokens::kAccept);
@@ -125,6 +170,7 @@ TEST(JsonDocumentTest, ReadsNumbersOnlyWhereTheyFit) {
   EXPECT_THAT(integer("-9223372036854775808"), IsOkAndHolds(INT64_MIN));
   EXPECT_THAT(integer("9223372036854775808"), StatusIs(kInvalid, HasSubstr("does not fit")));
   EXPECT_THAT(integer("1e3"), StatusIs(kInvalid, ": expected an integer, found 1e3"));
+  EXPECT_THAT(integer("99999999999999999999.5"), StatusIs(kInvalid, HasSubstr("an integer")));
   EXPECT_THAT(integer("NaN"), StatusIs(kInvalid, ": expected an integer, found NaN"));
   EXPECT_THAT(integer("\"1\""), StatusIs(kInvalid, ": expected an integer, found string"));
   const JsonDocument json = *JsonDocument::Scan("[NaN,-Infinity,1e999,2.5]", NanTokens::kAccept);

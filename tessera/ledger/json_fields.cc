@@ -24,9 +24,34 @@ std::string Found(JsonValue value) {
   return std::string(value.raw().substr(0, kLongest));
 }
 
-bool IsInteger(JsonValue value) {
-  return value.is(JsonKind::kNumber) &&
-         value.raw().find_first_of(".eENI") == std::string_view::npos;
+absl::StatusOr<int64_t> IntegerOf(JsonValue value, std::string_view expected) {
+  const std::string_view raw = value.raw();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
+  // It is no number, or one that goes on after its digits.
+  if (end != raw.data() + raw.size()) return WrongKind(value, expected);
+  if (error != std::errc()) {
+    return InvalidArgument(": ", Found(value), " does not fit 63 bits");
+  }
+  return number;
+}
+
+absl::Status ShapeOf(const JsonValue& value, Dims& shape) {
+  if (!value.is(JsonKind::kArray)) return WrongKind(value, "a list of sizes");
+  shape.clear();
+  for (const JsonValue item : value.items()) {
+    if (shape.size() == kMaxRank) {
+      return InvalidArgument(": more than ", kMaxRank, " dimensions are not supported");
+    }
+    const absl::StatusOr<int64_t> size = ToSize(item);
+    if (!size.ok()) return Inside(size.status(), Concat("[", shape.size(), "]"));
+    shape.push_back(*size);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Missing(std::string_view name) {
+  return InvalidArgument(name, ": the field is missing");
 }
 
 }  // namespace
@@ -55,20 +80,11 @@ absl::StatusOr<std::string> ToText(JsonValue value) {
   return *std::move(text);
 }
 
-absl::StatusOr<int64_t> ToInteger(JsonValue value) {
-  if (!IsInteger(value)) return WrongKind(value, "an integer");
-  const std::string_view raw = value.raw();
-  int64_t number = 0;
-  const auto result = std::from_chars(raw.data(), raw.data() + raw.size(), number);
-  if (result.ec != std::errc()) {
-    return InvalidArgument(": ", Found(value), " does not fit 63 bits");
-  }
-  return number;
-}
+absl::StatusOr<int64_t> ToInteger(JsonValue value) { return IntegerOf(value, "an integer"); }
 
 absl::StatusOr<int64_t> ToSize(JsonValue value) {
-  if (!IsInteger(value) || value.raw()[0] == '-') return WrongKind(value, "a size from 0 up");
-  return ToInteger(value);
+  constexpr std::string_view kExpected = "a size from 0 up";
+  return value.raw()[0] == '-' ? WrongKind(value, kExpected) : IntegerOf(value, kExpected);
 }
 
 absl::StatusOr<bool> ToBool(JsonValue value) {
@@ -89,16 +105,8 @@ absl::StatusOr<double> ToDouble(JsonValue value) {
 }
 
 absl::StatusOr<Dims> ToShape(JsonValue value) {
-  if (!value.is(JsonKind::kArray)) return WrongKind(value, "a list of sizes");
   Dims shape;
-  for (const JsonValue item : value.items()) {
-    if (shape.size() == kMaxRank) {
-      return InvalidArgument(": more than ", kMaxRank, " dimensions are not supported");
-    }
-    const absl::StatusOr<int64_t> size = ToSize(item);
-    if (!size.ok()) return Inside(size.status(), Concat("[", shape.size(), "]"));
-    shape.push_back(*size);
-  }
+  TESSERA_RETURN_IF_ERROR(ShapeOf(value, shape));
   return shape;
 }
 
@@ -117,10 +125,41 @@ absl::StatusOr<std::vector<std::string>> ToTexts(JsonValue value) {
   return texts;
 }
 
+bool IsListOf(JsonValue value, size_t count) {
+  if (!value.is(JsonKind::kArray)) return false;
+  size_t found = 0;
+  for ([[maybe_unused]] const JsonValue item : value.items()) {
+    if (++found > count) return false;
+  }
+  return found == count;
+}
+
+absl::Status ReadText(const JsonValue& value, std::string& text) {
+  if (const auto plain = value.PlainText()) {
+    text = *plain;
+    return absl::OkStatus();
+  }
+  TESSERA_ASSIGN_OR_RETURN(text, ToText(value));
+  return absl::OkStatus();
+}
+
+absl::Status ReadText(const std::optional<JsonValue>& field, std::string_view name,
+                      std::string& text) {
+  if (!field.has_value()) return Missing(name);
+  const absl::Status status = ReadText(*field, text);
+  return status.ok() ? status : Inside(status, name);
+}
+
+absl::Status ReadShape(const std::optional<JsonValue>& field, std::string_view name, Dims& shape) {
+  if (!field.has_value()) return Missing(name);
+  const absl::Status status = ShapeOf(*field, shape);
+  return status.ok() ? status : Inside(status, name);
+}
+
 absl::StatusOr<JsonValue> Field(JsonValue object, std::string_view name) {
   TESSERA_RETURN_IF_ERROR(ExpectKind(object, JsonKind::kObject));
   const std::optional<JsonValue> value = object.Find(name);
-  if (!value.has_value()) return InvalidArgument(name, ": the field is missing");
+  if (!value.has_value()) return Missing(name);
   return *value;
 }
 
@@ -131,9 +170,9 @@ absl::StatusOr<JsonValue> Field(JsonValue object, std::string_view name, JsonKin
 }
 
 absl::StatusOr<std::string> TextField(JsonValue object, std::string_view name) {
-  TESSERA_ASSIGN_OR_RETURN(const JsonValue value, Field(object, name));
-  absl::StatusOr<std::string> text = ToText(value);
-  if (!text.ok()) return Inside(text.status(), name);
+  TESSERA_RETURN_IF_ERROR(ExpectKind(object, JsonKind::kObject));
+  std::string text;
+  TESSERA_RETURN_IF_ERROR(ReadText(object.Find(name), name, text));
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tessera/core/reserve_large.h"
 #include "tessera/core/status.h"
 #include "tessera/core/text.h"
 #include "tessera/ledger/json_document.h"
@@ -107,51 +108,43 @@ absl::StatusOr<std::vector<std::string>> ReadDocuments(JsonValue root) {
   return documents;
 }
 
-// The `count` values of a list.
-absl::StatusOr<std::vector<JsonValue>> Row(JsonValue value, size_t count) {
-  std::vector<JsonValue> row;
-  for (const JsonValue item : value.items()) {
-    if (row.size() <= count) row.push_back(item);
-  }
-  if (!value.is(JsonKind::kArray) || row.size() != count) {
-    return InvalidArgument(": expected a list of ", count, " values");
-  }
-  return row;
-}
-
 absl::Status CheckMetadataName(std::string_view name) {
   if (name == ".zarray" || name == "zarr.json" || name == "tensor.json") return absl::OkStatus();
   return InvalidArgument("[1]: expected '.zarray', 'zarr.json' or 'tensor.json', found ",
                          Quoted(name));
 }
 
-absl::StatusOr<ArrayManifest> ReadArray(JsonValue value,
-                                        const std::vector<std::string>& documents) {
-  TESSERA_ASSIGN_OR_RETURN(const std::vector<JsonValue> row, Row(value, 4));
-  ArrayManifest array;
-  TESSERA_ASSIGN_OR_RETURN(array.path, ToText(row[0]));
+absl::Status ReadArray(JsonValue value, const std::vector<std::string>& documents,
+                       ArrayManifest& array) {
+  if (!IsListOf(value, 4)) return InvalidArgument(": expected a list of 4 values");
+  const JsonValue path = *value.items().begin();
+  const JsonValue name = path.Next();
+  const JsonValue number = name.Next();
+  TESSERA_RETURN_IF_ERROR(ReadText(path, array.path));
   TESSERA_RETURN_IF_ERROR(Prefixed(CheckSafeArray(array.path), ""));
-  TESSERA_ASSIGN_OR_RETURN(array.metadata_name, ToText(row[1]));
+  TESSERA_RETURN_IF_ERROR(ReadText(name, array.metadata_name));
   TESSERA_RETURN_IF_ERROR(CheckMetadataName(array.metadata_name));
-  TESSERA_ASSIGN_OR_RETURN(const int64_t document, ToSize(row[2]));
+  TESSERA_ASSIGN_OR_RETURN(const int64_t document, ToSize(number));
   if (static_cast<uint64_t>(document) >= documents.size()) {
     return InvalidArgument("[2]: document ", document, " of ", documents.size());
   }
   array.metadata = documents[static_cast<size_t>(document)];
-  absl::StatusOr<std::vector<StoredRecord>> chunks = ReadStoredRows(row[3]);
+  absl::StatusOr<std::vector<StoredRecord>> chunks = ReadStoredRows(number.Next());
   if (!chunks.ok()) return Inside(chunks.status(), "[3]");
   array.chunks = *std::move(chunks);
-  return array;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<ArrayManifest>> ReadArrays(JsonValue root) {
   TESSERA_ASSIGN_OR_RETURN(const std::vector<std::string> documents, ReadDocuments(root));
   TESSERA_ASSIGN_OR_RETURN(const JsonValue list, Field(root, "arrays", JsonKind::kArray));
   std::vector<ArrayManifest> arrays;
+  // An array with one chunk has so many: a list and its four values, a row and its three.
+  constexpr size_t kValuesPerArray = 9;
+  ReserveLarge(arrays, list.value_count() / kValuesPerArray);
   for (const JsonValue item : list.items()) {
-    absl::StatusOr<ArrayManifest> array = ReadArray(item, documents);
-    if (!array.ok()) return Inside(array.status(), Concat("arrays[", arrays.size(), "]"));
-    arrays.push_back(*std::move(array));
+    const absl::Status status = ReadArray(item, documents, arrays.emplace_back());
+    if (!status.ok()) return Inside(status, Concat("arrays[", arrays.size() - 1, "]"));
   }
   return arrays;
 }
@@ -163,7 +156,7 @@ absl::Status CheckApart(const std::vector<ArrayManifest>& arrays) {
     return InvalidArgument("arrays: paths collide: ", Quoted(paths[nested->inner]), " lies inside ",
                            Quoted(paths[nested->outer]));
   }
-  std::sort(paths.begin(), paths.end());
+  if (!std::is_sorted(paths.begin(), paths.end())) std::sort(paths.begin(), paths.end());
   const auto twice = std::adjacent_find(paths.begin(), paths.end());
   if (twice == paths.end()) return absl::OkStatus();
   return InvalidArgument("arrays: the path ", Quoted(*twice), " stands twice");

@@ -52,14 +52,17 @@ struct Placed {
 };
 
 void AddTo(std::vector<Placed>& all, std::span<const std::string_view> paths, bool ours) {
+  all.reserve(all.size() + paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     all.push_back({paths[i] == "." ? std::string_view() : paths[i], i, ours});
   }
 }
 
 void SortParentsFirst(std::vector<Placed>& paths) {
-  std::stable_sort(paths.begin(), paths.end(),
-                   [](const Placed& a, const Placed& b) { return ParentFirst(a.path, b.path); });
+  const auto before = [](const Placed& a, const Placed& b) { return ParentFirst(a.path, b.path); };
+  // Trees are mostly saved in this order.
+  if (std::is_sorted(paths.begin(), paths.end(), before)) return;
+  std::stable_sort(paths.begin(), paths.end(), before);
 }
 
 // The paths on the way to the one that is looked at, outermost first.

@@ -17,20 +17,15 @@ absl::StatusOr<Hash128> ToHash(JsonValue value) {
   return hash;
 }
 
-absl::StatusOr<StoredRecord> ReadStoredRow(JsonValue row) {
-  size_t count = 0;
-  for ([[maybe_unused]] const JsonValue item : row.items()) ++count;
-  if (!row.is(JsonKind::kArray) || count != 3) {
-    return InvalidArgument(": expected a list of name, size and hash");
-  }
+absl::Status ReadStoredRow(JsonValue row, StoredRecord& record) {
+  if (!IsListOf(row, 3)) return InvalidArgument(": expected a list of name, size and hash");
   const JsonValue name = *row.items().begin();
-  StoredRecord record;
-  TESSERA_ASSIGN_OR_RETURN(record.name, ToText(name));
+  TESSERA_RETURN_IF_ERROR(ReadText(name, record.name));
   TESSERA_RETURN_IF_ERROR(Prefixed(CheckSafeFile(record.name), ""));
   TESSERA_ASSIGN_OR_RETURN(const int64_t size, ToSize(name.Next()));
   record.size = static_cast<uint64_t>(size);
   TESSERA_ASSIGN_OR_RETURN(record.hash, ToHash(name.Next().Next()));
-  return record;
+  return absl::OkStatus();
 }
 
 absl::Status CheckNamesDiffer(const std::vector<StoredRecord>& records) {
@@ -56,10 +51,12 @@ void WriteStoredRow(const StoredRecord& record, JsonWriter& out) {
 absl::StatusOr<std::vector<StoredRecord>> ReadStoredRows(JsonValue list) {
   TESSERA_RETURN_IF_ERROR(ExpectKind(list, JsonKind::kArray));
   std::vector<StoredRecord> records;
+  // A row has as many values: itself, name, size and hash.
+  constexpr size_t kValuesPerRow = 4;
+  records.reserve(list.value_count() / kValuesPerRow);
   for (const JsonValue item : list.items()) {
-    absl::StatusOr<StoredRecord> record = ReadStoredRow(item);
-    if (!record.ok()) return Inside(record.status(), Concat("[", records.size(), "]"));
-    records.push_back(*std::move(record));
+    const absl::Status status = ReadStoredRow(item, records.emplace_back());
+    if (!status.ok()) return Inside(status, Concat("[", records.size() - 1, "]"));
   }
   TESSERA_RETURN_IF_ERROR(CheckNamesDiffer(records));
   return records;

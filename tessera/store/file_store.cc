@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tessera/core/reserve_large.h"
 #include "tessera/core/status.h"
 #include "tessera/core/thread_pool.h"
 #include "tessera/store/concurrent.h"
@@ -59,6 +60,7 @@ class FileStore final : public KvStore {
     // Not a vector, which would fill fresh pages with zeros on one thread before they are read to.
     const std::shared_ptr<std::byte[]> data(new (std::nothrow) std::byte[part->length]);
     if (data == nullptr) return ResourceExhausted(Describe(key), ": no memory for ", part->length);
+    AdviseHugePages(data.get(), part->length);
     const std::span<std::byte> bytes(data.get(), part->length);
     TESSERA_RETURN_IF_ERROR(
         reader_.Read(file, part->offset, bytes, Describe(key), std::move(stop)));

@@ -1,5 +1,6 @@
 #include "tessera/tree/stored_path.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 
@@ -88,6 +89,25 @@ std::optional<std::string_view> ParentOf(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
+// Whether `a` comes before `b` where every path stands right before what lies inside it, and does
+// not hold it.
+bool IsBeforeAndApart(std::string_view a, std::string_view b) {
+  const size_t common = std::min(a.size(), b.size());
+  const auto [left, right] = std::mismatch(a.begin(), a.begin() + common, b.begin());
+  const bool is_prefix = left == a.begin() + common;
+  if (is_prefix) return common > 0 && a.size() < b.size() && b[common] != '/';
+  if (*left == '/' || *right == '/') return *left == '/';
+  return static_cast<unsigned char>(*left) < static_cast<unsigned char>(*right);
+}
+
+// Trees are mostly saved in this order, in which neighbours tell that all paths are apart: what
+// lies inside a path would follow it at once.
+bool AreInOrderAndApart(std::span<const std::string_view> paths) {
+  return std::adjacent_find(paths.begin(), paths.end(), [](std::string_view a, std::string_view b) {
+           return !IsBeforeAndApart(a, b);
+         }) == paths.end();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> EncodeStoredPath(std::span<const std::string> components) {
@@ -128,20 +148,25 @@ std::vector<std::string> SplitLegacyPath(std::string_view path) {
   return {parts.begin(), parts.end()};
 }
 
-absl::Status CheckUniquePaths(std::span<const std::string> paths,
+absl::Status CheckUniquePaths(std::span<const std::string_view> paths,
                               absl::FunctionRef<std::string(size_t)> leaf) {
+  if (AreInOrderAndApart(paths)) return absl::OkStatus();
   absl::flat_hash_map<std::string_view, size_t> holders;
   holders.reserve(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     const auto [holder, is_new] = holders.try_emplace(paths[i], i);
     if (is_new) continue;
+    const std::string path(paths[i]);
     UniqueNames names;
-    TESSERA_RETURN_IF_ERROR(names.Add(paths[i], leaf(holder->second)));
-    return Prefixed(names.Add(paths[i], leaf(i)), "stored paths");
+    TESSERA_RETURN_IF_ERROR(names.Add(path, leaf(holder->second)));
+    return Prefixed(names.Add(path, leaf(i)), "stored paths");
   }
   absl::flat_hash_set<std::string_view> no_holders;  // parents that were looked at
+  std::optional<std::string_view> last;              // neighbours mostly have the same
   for (size_t i = 0; i < paths.size(); ++i) {
-    for (auto parent = ParentOf(paths[i]); parent.has_value(); parent = ParentOf(*parent)) {
+    if (ParentOf(paths[i]) == last) continue;
+    last = ParentOf(paths[i]);
+    for (auto parent = last; parent.has_value(); parent = ParentOf(*parent)) {
       if (!no_holders.insert(*parent).second) break;
       const auto holder = holders.find(*parent);
       if (holder == holders.end()) continue;
@@ -156,7 +181,8 @@ absl::Status CheckUniquePaths(std::span<const std::string> paths,
 absl::Status CheckUniquePaths(std::span<const std::string> paths,
                               std::span<const std::string> leaves) {
   TESSERA_CHECK(paths.size() == leaves.size());
-  return CheckUniquePaths(paths, [&](size_t i) { return leaves[i]; });
+  const std::vector<std::string_view> views(paths.begin(), paths.end());
+  return CheckUniquePaths(views, [&](size_t i) { return leaves[i]; });
 }
 
 }  // namespace tessera::tree

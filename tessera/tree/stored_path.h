@@ -35,7 +35,7 @@ std::vector<std::string> SplitLegacyPath(std::string_view path);
 
 // InvalidArgument, naming both leaves, when two have the same path or one's path lies inside
 // another's.  leaf(i), for messages, is the key path of paths[i].
-absl::Status CheckUniquePaths(std::span<const std::string> paths,
+absl::Status CheckUniquePaths(std::span<const std::string_view> paths,
                               absl::FunctionRef<std::string(size_t)> leaf);
 absl::Status CheckUniquePaths(std::span<const std::string> paths,
                               std::span<const std::string> leaves);

@@ -95,8 +95,46 @@ TEST(CheckUniquePathsTest, RefusesALeafInsideAnother) {
   EXPECT_THAT(CheckUniquePaths(Components{"1/x/y", "1"}, Components{"['1']['x'][0]", "[1]"}),
               StatusIs(kInvalid, Eq("stored paths: leaf ['1']['x'][0] at '1/x/y' lies inside leaf "
                                     "[1] at '1'")));
+  EXPECT_THAT(CheckUniquePaths(Components{"a/b/x", "a/b/y", "a"}, Components{"1", "2", "3"}),
+              StatusIs(kInvalid, HasSubstr("'a/b/x' lies inside leaf 3 at 'a'")));
   EXPECT_THAT(CheckUniquePaths(Components{"", "a"}, Components{"", "['a']"}),
               StatusIs(kInvalid, HasSubstr("lies inside leaf (the root) at ''")));
+}
+
+// By what the words mean, one pair after the other.
+bool AllApart(const Components& paths) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (size_t j = 0; j < paths.size(); ++j) {
+      const std::string inside = paths[i].empty() ? "" : paths[i] + "/";
+      if (i != j && (paths[j] == paths[i] || paths[j].starts_with(inside))) return false;
+    }
+  }
+  return true;
+}
+
+TEST(CheckUniquePathsTest, FindsTheSameInEveryOrder) {
+  std::mt19937_64 random(11);
+  static constexpr std::string_view kAlphabet = "ab/!\xFF";
+  std::uniform_int_distribution<size_t> letter(0, kAlphabet.size() - 1), length(0, 4), count(0, 5);
+  int apart = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    Components paths(count(random));
+    for (std::string& path : paths) {
+      path.resize(length(random));
+      for (char& c : path) c = kAlphabet[letter(random)];
+    }
+    const bool expected = AllApart(paths);
+    apart += expected ? 1 : 0;
+    ASSERT_EQ(CheckUniquePaths(paths, paths).ok(), expected) << ::testing::PrintToString(paths);
+    // In the order of trees, where slashes come first.
+    std::sort(paths.begin(), paths.end(), [](std::string a, std::string b) {
+      std::replace(a.begin(), a.end(), '/', '\1');
+      std::replace(b.begin(), b.end(), '/', '\1');
+      return a < b;
+    });
+    ASSERT_EQ(CheckUniquePaths(paths, paths).ok(), expected) << ::testing::PrintToString(paths);
+  }
+  EXPECT_GT(apart, 5'000);
 }
 
 void ExpectStaysInside(const std::string& path) {

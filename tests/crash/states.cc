@@ -100,7 +100,7 @@ absl::StatusOr<State> LoadState(store::KvStore& store, IoContext& io) {
     TESSERA_RETURN_IF_ERROR(opened);
     return Internal("there is no index, but ", opened->arrays().size(), " arrays were found");
   }
-  TESSERA_ASSIGN_OR_RETURN(const auto index, ledger::DecodeIndexFile(*view.index_text));
+  TESSERA_ASSIGN_OR_RETURN(const auto index, ledger::DecodeIndexFile(view.index_text->text()));
   State state;
   TESSERA_ASSIGN_OR_RETURN(state["files"], SideFiles(view));
   if (index.arrays.has_value()) {

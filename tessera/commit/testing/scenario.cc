@@ -209,8 +209,8 @@ Checkpoint ReadCheckpoint(KvStore& store) {
   Checkpoint checkpoint;
   PathSet listed;
   if (view->index_text.has_value()) {
-    checkpoint["index"] = WithoutIds(*view->index_text);
-    const auto index = ledger::DecodeIndexFile(*view->index_text);
+    checkpoint["index"] = WithoutIds(std::string(view->index_text->text()));
+    const auto index = ledger::DecodeIndexFile(view->index_text->text());
     if (!index.ok()) return {{"error", index.status().ToString()}};
     for (const auto& [prefix, list] : *index->prefixes) {
       for (const ledger::ArrayRecord& record : list) listed.Add(record.path);
@@ -284,7 +284,7 @@ std::string Leftovers(KvStore& store, const Scenario& scenario) {
   }
   if (view->index_text.has_value()) {
     expected.insert(std::string(ledger::kIndexName));
-    const auto index = ledger::DecodeIndexFile(*view->index_text);
+    const auto index = ledger::DecodeIndexFile(view->index_text->text());
     for (const auto& [prefix, note] : index->notes) {
       expected.insert(note.manifest);
     }
