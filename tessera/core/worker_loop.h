@@ -18,8 +18,8 @@
 
 namespace tessera {
 
-// A Worker is what one thread works with, kept from piece to piece.  What it takes for a piece stays
-// within what was reserved for the worker.
+// A Worker is what one thread works with, kept from piece to piece.  What it takes for a piece
+// stays within what was reserved for the worker.
 template <typename Worker>
 using WorkerCall = absl::FunctionRef<absl::Status(int64_t i, Worker&, std::stop_token)>;
 
