@@ -57,7 +57,7 @@ class Datasets:
 
     def make_jax(self, path, rest):
         if rest == "small":
-            data.jax_checkpoint_small(path, self.scale.small)
+            data.jax_checkpoint_small(path, self.scale.jax_small)
         else:
             data.jax_checkpoint(path, int(rest) * MIB if rest else self.scale.checkpoint)
 
