@@ -20,7 +20,8 @@ struct FileStoreOptions {
   Durability durability = Durability::kDisk;
   // Makes the root and its parents when they are not there; else that is NotFound.
   bool create_root = true;
-  // Threads that read one large range: 0 means as many as there are cores, but at most 8.
+  // Threads that read one large range, or list many folders: 0 means as many as there are cores, but
+  // at most 8.
   int parallelism = 0;
   // How many bytes are large.
   uint64_t parallel_threshold = uint64_t{8} << 20;
@@ -35,8 +36,8 @@ struct FileStoreOptions {
 // root is reached: symbolic links may lead about inside it, but not out.  Conditional writes
 // are exclusive among users of this class, in this and in other processes of the machine.
 //
-// Large reads and ReadMany use threads of the store, which start with the first such call; while
-// many large reads run at once, each keeps to its caller's thread.  Which ways of reading and
+// Large reads, ReadMany and List of many folders use threads of the store, which start with the
+// first such call; while many large reads run at once, each keeps to its caller's thread.  Which ways of reading and
 // writing were tried, and which are used: docs/performance.md, "File I/O".
 //
 // Flush, with Durability::kKernel, syncs the file system as a whole: one call instead of two syncs
