@@ -20,8 +20,8 @@ struct FileStoreOptions {
   Durability durability = Durability::kDisk;
   // Makes the root and its parents when they are not there; else that is NotFound.
   bool create_root = true;
-  // Threads that read one large range, or list many folders: 0 means as many as there are cores, but
-  // at most 8.
+  // Threads that read one large range, or list many folders: 0 means as many as there are cores,
+  // but at most 8.
   int parallelism = 0;
   // How many bytes are large.
   uint64_t parallel_threshold = uint64_t{8} << 20;
@@ -37,8 +37,8 @@ struct FileStoreOptions {
 // are exclusive among users of this class, in this and in other processes of the machine.
 //
 // Large reads, ReadMany and List of many folders use threads of the store, which start with the
-// first such call; while many large reads run at once, each keeps to its caller's thread.  Which ways of reading and
-// writing were tried, and which are used: docs/performance.md, "File I/O".
+// first such call; while many large reads run at once, each keeps to its caller's thread.  Which
+// ways of reading and writing were tried, and which are used: docs/performance.md, "File I/O".
 //
 // Flush, with Durability::kKernel, syncs the file system as a whole: one call instead of two syncs
 // a value, but it waits for what others have written there, too.  Values that links or mounts put
