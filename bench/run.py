@@ -49,16 +49,20 @@ def chosen(arguments):
     return scale, wanted
 
 
-def run_cases(wanted, made, rounds, scratch):
-    """Rows of all cases; data is dropped once no later case needs it."""
+def run_cases(wanted, made, rounds, scratch, keep):
+    """Rows of all cases; data is dropped once no later case needs it.  keep(rows) is called after
+    each case, so that a run that is stopped leaves what it has."""
     rows = []
     for i, case in enumerate(wanted):
         needs = measure.data_of(case)
         paths = {**made.need(needs), "out": scratch / "out", "file": scratch / "out.safetensors"}
-        sides = measure.measure(case, made.programs, paths, rounds)
+        # A curve has many points, so each needs fewer rounds.
+        turns = max(1, rounds - 1) if case.growth else rounds
+        sides = measure.measure(case, made.programs, paths, turns)
         for row in report.rows_of(case, sides):
             rows.append(row)
             print(report.text_line(row), flush=True)
+        keep(rows)
         later = set().union(*(measure.data_of(other) for other in wanted[i + 1:]), set())
         made.drop(set(made.paths) - (later | ({"jax"} if "ours" in later else set())))
     return rows
@@ -69,7 +73,6 @@ def write_results(rows, folder, picture):
     (folder / "results.json").write_text(report.results_json(rows))
     (folder / "results.md").write_text(report.table(rows))
     picture.write_text(chart.draw(rows))
-    print(f"\nwrote {folder / 'results.json'}, {folder / 'results.md'}, {picture}")
 
 
 def main(words):
@@ -89,18 +92,20 @@ def main(words):
     programs = measure.Programs(arguments.build)
     disk = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=arguments.disk))
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-bench-", dir=parent))
+    partial = arguments.quick or arguments.only
+    folder = arguments.out or (ROOT / "build" / "bench" if partial else ROOT / "bench")
+    picture = (folder if partial or arguments.out else ROOT / "docs") / "speed.svg"
     try:
         made = datasets.Datasets(scratch, disk, scale, programs)
-        rows = run_cases(wanted, made, arguments.rounds or (3 if arguments.quick else 5), scratch)
+        rows = run_cases(wanted, made, arguments.rounds or (3 if arguments.quick else 5), scratch,
+                         lambda rows: write_results(rows, folder, picture))
     except measure.WrongBytes as error:
         print(f"wrong bytes: {error}", file=sys.stderr)
         return 1
     finally:
         shutil.rmtree(scratch)
         shutil.rmtree(disk)
-    partial = arguments.quick or arguments.only
-    folder = arguments.out or (ROOT / "build" / "bench" if partial else ROOT / "bench")
-    write_results(rows, folder, (folder if partial or arguments.out else ROOT / "docs") / "speed.svg")
+    print(f"\nwrote {folder / 'results.json'}, {folder / 'results.md'}, {picture}")
     for line in report.missed(rows):
         print(f"bar missed: {line}")
     print(f"{len(rows)} rows in {time.monotonic() - start:.0f} s on {platform.machine()}")

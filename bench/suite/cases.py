@@ -60,6 +60,11 @@ def same(*peers, work):
     return {peer: work for peer in peers}
 
 
+def zarr_peers(shape):
+    # zarr-python takes 14 s to open 20,000 arrays and most of a minute to create them.
+    return ("tensorstore",) if shape == "small" else ("tensorstore", "zarrs")
+
+
 def read_and_unzstd(source):
     return ("libzstd and pread", Work("unzstd", {"dir": source, "read": "1"}))
 
@@ -87,7 +92,7 @@ def zarr_read(scale):
             # What must be cut out of chunks is copied once more, so the limits are no bars there.
             bar = 0.9 if shape in ("big", "medium") else None
             yield Case(f"zarr_read_{codec}_{shape}", f"zarr read, {codec}: {what}", "zarr", work,
-                       same("tensorstore", "zarrs", work=work), limit, floor, bar_peer=1.0,
+                       same(*zarr_peers(shape), work=work), limit, floor, bar_peer=1.0,
                        bar_limit=bar, quick=shape in ("big", "small"))
 
 
@@ -107,10 +112,8 @@ def zarr_write(scale):
                 limit = ("pwrite", Work("pwrite", {"bytes": str(scale.array), "to": "{out}",
                                                    "files": str(counts[shape])}))
                 bar = 0.9
-            # zarr-python takes most of a minute to create 20,000 arrays.
-            peers = ("tensorstore",) if shape == "small" else ("tensorstore", "zarrs")
             yield Case(f"zarr_write_{codec}_{shape}", f"zarr write, {codec}: {what}", "zarr", work,
-                       same(*peers, work=work), limit, floor, bar_peer=1.0,
+                       same(*zarr_peers(shape), work=work), limit, floor, bar_peer=1.0,
                        bar_limit=bar, quick=shape == "big")
 
 
