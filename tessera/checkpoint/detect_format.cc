@@ -157,6 +157,15 @@ absl::Status AddVouched(store::KvStore& store, std::span<const std::string> name
   return absl::OkStatus();
 }
 
+// One that was replaced gets an index before its files are deleted and loses it after them: then
+// the listing may lack some of them, which must not pass for a smaller checkpoint.
+absl::Status CheckStillNoIndex(store::KvStore& store, const std::stop_token& stop) {
+  const auto index = store.Read(ledger::kIndexName, {.offset = 0, .length = 0}, stop);
+  TESSERA_RETURN_IF_ERROR(index.status());
+  if (!index->value.has_value()) return absl::OkStatus();
+  return Aborted(store.Describe(ledger::kIndexName), ": was written while this was opened");
+}
+
 }  // namespace
 
 std::string_view FormatName(Format format) {
@@ -218,6 +227,7 @@ absl::StatusOr<Detected> DetectFormat(const commit::View& view, std::string_view
   if (view.index_text.has_value()) return Detected{Format::kTensorstore};
   store::KvStore& store = *view.store;
   TESSERA_ASSIGN_OR_RETURN(std::vector<store::ListEntry> listing, store.List("", stop));
+  TESSERA_RETURN_IF_ERROR(CheckStillNoIndex(store, stop));
   TESSERA_ASSIGN_OR_RETURN(FolderFacts facts,
                            LookAtFiles(store, listing, view.unfinished_paths, io, stop));
   auto files = DecideSet(facts);

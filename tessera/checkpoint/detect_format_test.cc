@@ -138,6 +138,16 @@ TEST_F(DetectFormatTest, ElseItIsZarr) {
   EXPECT_EQ(Found(*empty), "zarr");
 }
 
+TEST_F(DetectFormatTest, AnIndexThatComesWhileItLooksIsSeen) {
+  StoredCheckpoint stored;
+  stored.Add("w", {4}, {2});
+  const auto view = commit::OpenView(stored.store());
+  ASSERT_THAT(view.status(), IsOk());
+  WriteText(stored.store(), std::string(ledger::kIndexName), "replaced");
+  EXPECT_THAT(DetectFormat(*view, "", io_),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr(std::string(ledger::kIndexName))));
+}
+
 TEST_F(DetectFormatTest, ASealedSetCountsThoughItsFilesAreDamagedOrGone) {
   StoredSet set = TwoFiles();
   set.WriteFiles().WriteIndex();

@@ -97,6 +97,21 @@ absl::Status Publish(const std::string& from, const std::string& to, bool overwr
   return SyncParent(to);
 }
 
+namespace {
+
+absl::Status DeleteAllButIndex(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename() == ledger::kIndexName) continue;
+    std::filesystem::remove_all(entry.path(), error);
+    if (error) break;
+  }
+  if (!error) return absl::OkStatus();
+  return Unavailable(folder, ": cannot delete: ", error.message());
+}
+
+}  // namespace
+
 absl::Status BuryOld(const std::string& folder, std::stop_token stop) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return absl::OkStatus();
@@ -104,8 +119,10 @@ absl::Status BuryOld(const std::string& folder, std::stop_token stop) {
   TESSERA_ASSIGN_OR_RETURN(const auto store,
                            store::OpenFileStore(folder, {.durability = store::Durability::kKernel,
                                                          .create_root = false}));
-  return store->Write(ledger::kIndexName, std::as_bytes(std::span(kText)), {}, std::move(stop))
-      .status();
+  TESSERA_RETURN_IF_ERROR(
+      store->Write(ledger::kIndexName, std::as_bytes(std::span(kText)), {}, std::move(stop))
+          .status());
+  return DeleteAllButIndex(folder);
 }
 
 }  // namespace tessera::convert

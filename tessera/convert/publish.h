@@ -33,9 +33,9 @@ bool IsThere(const std::string& path);
 // cannot do that in one step.
 absl::Status Publish(const std::string& from, const std::string& to, bool overwrite);
 
-// Of a folder that was replaced and is to be deleted.  Who had begun to open it would find fewer
-// and fewer arrays in it; from now on it is an error, as its index is none.  Nothing there: nothing
-// done.
+// Empties a folder that was replaced and is to be deleted, up to its index.  Who had begun to open
+// it would find fewer and fewer arrays in it; so its index is none first, which is an error, and
+// stays so until the rest is gone.  Nothing there: nothing done.
 absl::Status BuryOld(const std::string& folder, std::stop_token stop = {});
 
 }  // namespace tessera::convert
