@@ -6,9 +6,11 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(TESSERA_CCACHE ccache)
 if(TESSERA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache must be told before it keeps what was compiled over a precompiled header.
+  # What ccache must be told before it keeps what was compiled over a precompiled header, and finds
+  # for pip's build folder what the preset's has compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${TESSERA_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      ${TESSERA_CCACHE})
 endif()
 
 add_library(tessera_options INTERFACE)
