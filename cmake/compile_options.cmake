@@ -19,6 +19,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees the inactive members of an inlined std::variant as uninitialized.
   target_compile_options(tessera_options INTERFACE -Wno-maybe-uninitialized)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TESSERA_COMPILE_IN_BATCHES)
+  # A batch fills the heap that GCC collects by default several times over.
+  target_compile_options(tessera_options INTERFACE --param=ggc-min-heapsize=524288)
+endif()
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE -Werror)
 endif()

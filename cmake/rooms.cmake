@@ -8,6 +8,15 @@
 # ThreadSanitizer nothing, so that its preset builds none of them.
 set_property(GLOBAL PROPERTY TESSERA_ROOMS "")
 
+# Sources that are compiled at once share what they include and instantiate, which is most of it.
+function(tessera_compile_in_batches target size)
+  if(TESSERA_COMPILE_IN_BATCHES)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+    # A source that another includes looks like a header to GCC.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 function(tessera_room)
   cmake_parse_arguments(ROOM "OF_PROGRAM;WITHOUT_THREADS" "NAME" "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS" ${ARGN})
   set(target tessera_${ROOM_NAME})
@@ -18,11 +27,7 @@ function(tessera_room)
   target_link_libraries(${target} PUBLIC ${ROOM_DEPS}
                         PRIVATE ${ROOM_PRIVATE_DEPS} $<BUILD_INTERFACE:tessera_options>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ROOM_NAME})
-  if(TESSERA_COMPILE_IN_BATCHES AND NOT ROOM_OF_PROGRAM)  # each verb of the program has its Options
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-    # A source that another includes looks like a header to GCC.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
+  tessera_compile_in_batches(${target} 12)
   if(NOT ROOM_OF_PROGRAM)
     set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${target})
   endif()
@@ -31,6 +36,7 @@ function(tessera_room)
   endif()
   if(TESSERA_BUILD_TESTS AND ROOM_TESTS)
     tessera_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} DEPS ${target} ${ROOM_TEST_DEPS})
+    tessera_compile_in_batches(${ROOM_NAME}_test 6)
   endif()
 endfunction()
 

@@ -24,6 +24,7 @@ using mesh::PartitionSpec;
 using mesh::Sharding;
 using mesh::SingleDeviceSharding;
 using ::tessera::testing::HasKind;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -31,8 +32,6 @@ using ::testing::IsEmpty;
 using testing::MakeReshardCase;
 using testing::ReshardCase;
 using ::testing::SizeIs;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // `count` devices from `first` on, `per_process` of them for each process.
 Mesh Line(int64_t count, int64_t per_process, int64_t first = 0) {

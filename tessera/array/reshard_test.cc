@@ -23,13 +23,12 @@ using mesh::Sharding;
 using mesh::SingleDeviceSharding;
 using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using testing::CheckReshards;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // For each number of ranks, of which there are four: 2,000 together.
 constexpr int kCases = 500;
@@ -63,7 +62,7 @@ Mesh OnePerRank(int ranks) {
   return *Mesh::Make({{"x", ranks}}, devices);
 }
 
-Sharding On(const Mesh& mesh, PartitionSpec spec) { return *NamedSharding::Make(mesh, spec); }
+Sharding OnMesh(const Mesh& mesh, PartitionSpec spec) { return *NamedSharding::Make(mesh, spec); }
 
 std::unique_ptr<device::Platform> PlatformOf(int rank, int64_t limit = device::kNoLimit) {
   return *device::MakeHostPlatform(
@@ -105,7 +104,7 @@ std::vector<absl::Status> ReshardOnRanks(int ranks, const std::function<Given(in
 
 Given RowsToColumns(int ranks) {
   const Mesh mesh = OnePerRank(ranks);
-  return {.from = On(mesh, {"x"}), .to = On(mesh, {nullptr, "x"})};
+  return {.from = OnMesh(mesh, {"x"}), .to = OnMesh(mesh, {nullptr, "x"})};
 }
 
 TEST(ReshardTest, ShapesThatDifferBetweenRanksAreNamedOnEveryRank) {
@@ -138,12 +137,12 @@ TEST(ReshardTest, ShardingsThatDifferBetweenRanksAreNamedOnEveryRank) {
   const Mesh swapped = *Mesh::Make({{"x", 2}}, {{1, 1}, {0, 0}});
   const auto targets = ReshardOnRanks(2, [&](int rank) {
     Given given = RowsToColumns(2);
-    if (rank == 1) given.to = On(swapped, {nullptr, "x"});
+    if (rank == 1) given.to = OnMesh(swapped, {nullptr, "x"});
     return given;
   });
   const auto sources = ReshardOnRanks(2, [&](int rank) {
     Given given = RowsToColumns(2);
-    if (rank == 1) given.from = On(OnePerRank(2), {nullptr, "x"});
+    if (rank == 1) given.from = OnMesh(OnePerRank(2), {nullptr, "x"});
     return given;
   });
   for (size_t i = 0; i < 2; ++i) {
@@ -182,7 +181,7 @@ TEST(ReshardTest, ASpecThatDoesNotDivideIsAnErrorOnEveryRank) {
 TEST(ReshardTest, ADeviceWithoutRoomIsAnErrorOnEveryRank) {
   const auto results = ReshardOnRanks(3, [](int rank) {
     const Mesh mesh = OnePerRank(3);
-    Given given{.shape = {6, 6}, .from = On(mesh, {"x"}), .to = On(mesh, {nullptr, "x"})};
+    Given given{.shape = {6, 6}, .from = OnMesh(mesh, {"x"}), .to = OnMesh(mesh, {nullptr, "x"})};
     if (rank == 1) given.limit = 60;  // 48 are taken by the source
     return given;
   });
@@ -241,9 +240,9 @@ TEST(ReshardTest, ARankThatDoesNotComeIsNamedWithinTheLimit) {
                        TESSERA_ASSIGN_OR_RETURN(
                            const ShardedArray source,
                            ShardedArray::FromHost(RowMajorView(memory.data(), Dims{3, 3}, 4),
-                                                  DType::kFloat32, On(mesh, {"x"}), *platform));
+                                                  DType::kFloat32, OnMesh(mesh, {"x"}), *platform));
                        results[static_cast<size_t>(comm.rank())] =
-                           Reshard(source, On(mesh, {nullptr, "x"}), *platform, comm).status();
+                           Reshard(source, OnMesh(mesh, {nullptr, "x"}), *platform, comm).status();
                        return absl::OkStatus();
                      }),
       IsOk());
@@ -273,16 +272,16 @@ class ReshardAloneTest : public ::testing::Test {
 TEST_F(ReshardAloneTest, RowsBecomeColumns) {
   TESSERA_ASSERT_OK_AND_ASSIGN(
       const ShardedArray result,
-      Reshard(Make(On(mesh_, {"x"})), On(mesh_, {nullptr, "x"}), *platform_, *comm_));
+      Reshard(Make(OnMesh(mesh_, {"x"})), OnMesh(mesh_, {nullptr, "x"}), *platform_, *comm_));
   const auto* values = reinterpret_cast<const int32_t*>(result.shards()[1].buffer.data());
   EXPECT_THAT(std::vector<int32_t>(values, values + 8), ElementsAre(2, 3, 6, 7, 10, 11, 14, 15));
 }
 
 TEST_F(ReshardAloneTest, KeptShardsShareTheirBuffersAndOthersAreFreed) {
-  ShardedArray source = Make(On(mesh_, {"x"}));
+  ShardedArray source = Make(OnMesh(mesh_, {"x"}));
   const std::byte* const before = source.shards()[0].buffer.data();
   TESSERA_ASSERT_OK_AND_ASSIGN(const ShardedArray same,
-                               Reshard(source, On(mesh_, {"x", nullptr}), *platform_, *comm_));
+                               Reshard(source, OnMesh(mesh_, {"x", nullptr}), *platform_, *comm_));
   EXPECT_EQ(same.shards()[0].buffer.data(), before);
   EXPECT_EQ(platform_->Find(0)->in_use(), 32);
   TESSERA_ASSERT_OK_AND_ASSIGN(

@@ -32,7 +32,7 @@ using testing::SpecOf;
 using testing::ValuesOf;
 using Targets = tree::Tree<Target>;
 
-const Value kThree = Opaque{nullptr, mesh::LeafKind::kNumber, "int"};
+const Value kNumberLeaf = Opaque{nullptr, mesh::LeafKind::kNumber, "int"};
 
 class ShardingTreeTest : public ::testing::Test {
  protected:
@@ -56,7 +56,7 @@ TEST_F(ShardingTreeTest, PlacesEachArrayOnItsTarget) {
       {"chosen", Value(HostIota({8}))},
       {"made", Value(HostIota({8}))},
       {"default", Value(OneDevice({8}))},
-      {"number", kThree},
+      {"number", kNumberLeaf},
       {"none", ValueTree::None()},
       {"list", ValueTree::List({Value(HostIota({4}))})},
   });
@@ -68,7 +68,7 @@ TEST_F(ShardingTreeTest, PlacesEachArrayOnItsTarget) {
          EXPECT_EQ(info.array->shape, (Dims{8}));
          return On24({"tp"});
        }})},
-      {"made", Target(PlaceArray{[](const Value&) -> Value { return kThree; }})},
+      {"made", Target(PlaceArray{[](const Value&) -> Value { return kNumberLeaf; }})},
       {"default", Targets::None()},
       {"number", Target(On24({}))},
       {"none", Target(On24({}))},
@@ -138,7 +138,7 @@ TEST_F(ShardingTreeTest, MakeItshardedReplicatesWhatIsHere) {
   const ValueTree tree = ValueTree::MakeDict({
       {"a", Value(OneDevice({8}))},
       {"b", Value(ShardedIota({8}, On24OverRanks(2, {"dp"}), *other))},
-      {"c", kThree},
+      {"c", kNumberLeaf},
       {"d", Value(HostIota({2}))},
       {"e", ValueTree::None()},
   });
@@ -157,7 +157,8 @@ TEST_F(ShardingTreeTest, MakeItshardedReplicatesWhatIsHere) {
 }
 
 TEST_F(ShardingTreeTest, MakeItshardedNeedsAMeshForArraysOnly) {
-  EXPECT_THAT(MakeItsharded(ValueTree::MakeDict({{"c", kThree}}), std::nullopt, mover_), IsOk());
+  EXPECT_THAT(MakeItsharded(ValueTree::MakeDict({{"c", kNumberLeaf}}), std::nullopt, mover_),
+              IsOk());
   const auto failed =
       MakeItsharded(ValueTree::MakeDict({{"a", Value(OneDevice({8}))}}), std::nullopt, mover_);
   EXPECT_THAT(failed, HasKind(ErrorKind::kNoMesh));
@@ -224,7 +225,7 @@ TEST_F(ShardingTreeTest, ShardingsAreExtractedFromRealArrays) {
   const ValueTree tree = ValueTree::MakeDict({
       {"a", Value(ShardedIota({8}, On24({"dp"}), *platform_))},
       {"b", Value(OneDevice({8}))},
-      {"c", kThree},
+      {"c", kNumberLeaf},
       {"d", Value(HostIota({2}))},
   });
   for (const auto& extracted : {mesh::ExtractShardingStructure(tree), mesh::ExtractShardings(tree),

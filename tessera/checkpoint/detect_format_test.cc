@@ -17,13 +17,12 @@ using ::tessera::checkpoint::testing::TwoFiles;
 using ::tessera::checkpoint::testing::WriteText;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(FormatNameTest, IsWhatPeopleRead) {
   EXPECT_EQ(FormatName(Format::kTensorstore), "tensorstore");

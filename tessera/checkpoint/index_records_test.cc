@@ -9,12 +9,11 @@ namespace tessera::checkpoint {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(SafePathTest, TakesFoldersAndFilesOfTheCheckpoint) {
   EXPECT_THAT(SafePath("model/layers/0/w"), IsOkAndHolds("model/layers/0/w"));

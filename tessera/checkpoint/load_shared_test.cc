@@ -23,7 +23,7 @@ using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kRanks = 3;
+constexpr int kSharing = 3;
 
 // Counts how often each key is read.
 class KeyCounter final : public store::ForwardingStore {
@@ -71,17 +71,17 @@ class KeyCounter final : public store::ForwardingStore {
 };
 
 // Six devices, two of each rank, in this order along both axes.
-mesh::Mesh Mesh23() {
+mesh::Mesh SharedMesh() {
   std::vector<mesh::Device> devices;
-  for (int64_t i = 0; i < 6; ++i) devices.push_back({i, static_cast<int>(i % kRanks)});
+  for (int64_t i = 0; i < 6; ++i) devices.push_back({i, static_cast<int>(i % kSharing)});
   return *mesh::Mesh::Make({{"x", 2}, {"y", 3}}, devices);
 }
 std::unique_ptr<device::Platform> PlatformOf(int rank) {
-  return *device::MakeHostPlatform({.process = rank, .ids = {rank, rank + kRanks}});
+  return *device::MakeHostPlatform({.process = rank, .ids = {rank, rank + kSharing}});
 }
 
-LoadRequest Request() {
-  return {.mesh = Mesh23(),
+LoadRequest SharedRequest() {
+  return {.mesh = SharedMesh(),
           .rules = {{{"rows", {"x"}}, {"cols", {nullptr, "y"}}, {"both", {"x", "y"}}, {".*", {}}}}};
 }
 
@@ -97,7 +97,7 @@ class SharedLoadTest : public ::testing::Test {
   }
   absl::Status RunAll(const LoadRequest& request, bool share, int64_t budget,
                       int64_t chunk_size = 0) {
-    return comm::RunRanks(kRanks, [&](comm::Comm& comm) -> absl::Status {
+    return comm::RunRanks(kSharing, [&](comm::Comm& comm) -> absl::Status {
       IoContext io({.in_flight = 2, .budget_bytes = budget});
       const auto platform = PlatformOf(comm.rank());
       TESSERA_ASSIGN_OR_RETURN(const Checkpoint opened, Checkpoint::Open(counter_, io));
@@ -127,26 +127,26 @@ class SharedLoadTest : public ::testing::Test {
 };
 
 TEST_F(SharedLoadTest, EveryChunkIsReadOnceByAllTogether) {
-  ASSERT_THAT(RunAll(Request(), true, 64 << 20), IsOk());
+  ASSERT_THAT(RunAll(SharedRequest(), true, 64 << 20), IsOk());
   EXPECT_EQ(counter_.Chunks(), (std::pair<int, int>{1, 4 + 3 + 1 + 3}));
 }
 
 TEST_F(SharedLoadTest, EachProcessAloneReadsWhatItNeeds) {
-  ASSERT_THAT(RunAll(Request(), false, 64 << 20), IsOk());
-  EXPECT_EQ(counter_.Chunks().first, kRanks);
+  ASSERT_THAT(RunAll(SharedRequest(), false, 64 << 20), IsOk());
+  EXPECT_EQ(counter_.Chunks().first, kSharing);
 }
 
 TEST_F(SharedLoadTest, BatchesAndAMissingMeshMakeNoDifference) {
-  ASSERT_THAT(RunAll(Request(), true, 64 << 20, 2), IsOk());
+  ASSERT_THAT(RunAll(SharedRequest(), true, 64 << 20, 2), IsOk());
   ASSERT_THAT(RunAll({}, true, 64 << 20), IsOk());
   EXPECT_EQ(counter_.Chunks(), (std::pair<int, int>{2, 22}));
 }
 
 TEST_F(SharedLoadTest, AnErrorOfOneIsEveryones) {
   ASSERT_THAT(stored_.store().Delete("rows/1.0"), IsOk());
-  EXPECT_THAT(RunAll(Request(), true, 64 << 20),
+  EXPECT_THAT(RunAll(SharedRequest(), true, 64 << 20),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("rows/1.0")));
-  LoadRequest strange = Request();
+  LoadRequest strange = SharedRequest();
   strange.mesh = *mesh::Mesh::Make({{"x", 2}, {"y", 1}}, {{0, 0}, {9, 9}});
   strange.rules = {{{".*", {}}}};
   EXPECT_THAT(RunAll(strange, true, 64 << 20),
@@ -155,13 +155,13 @@ TEST_F(SharedLoadTest, AnErrorOfOneIsEveryones) {
 }
 
 TEST_F(SharedLoadTest, OtherPlansAreNoticed) {
-  EXPECT_THAT(comm::RunRanks(kRanks,
+  EXPECT_THAT(comm::RunRanks(kSharing,
                              [&](comm::Comm& comm) -> absl::Status {
                                IoContext io({.in_flight = 2});
                                const auto platform = PlatformOf(comm.rank());
                                TESSERA_ASSIGN_OR_RETURN(const Checkpoint opened,
                                                         Checkpoint::Open(counter_, io));
-                               LoadRequest request = Request();
+                               LoadRequest request = SharedRequest();
                                if (comm.rank() == 1) request.names = {"rows"};
                                return LoadCheckpoint(opened, request, {io, *platform, &comm},
                                                      {.share_reads = true})
@@ -175,7 +175,7 @@ class RoundsTest : public SharedLoadTest {
   std::vector<SharedRound> Rounds(const SharedLimits& limits) {
     IoContext io({.in_flight = 2});
     const auto opened = Checkpoint::Open(stored_.store(), io);
-    const auto plan = PlanLoad(*opened, Request());
+    const auto plan = PlanLoad(*opened, SharedRequest());
     std::vector<SharedRound> rounds;
     const absl::Status status = ForEachRound(
         *plan, 0, plan->arrays.size(),
@@ -192,9 +192,9 @@ class RoundsTest : public SharedLoadTest {
 TEST_F(RoundsTest, KeepWithinTheirLimitsAndFinishEveryArrayOnce) {
   for (const int64_t bytes : {1, 100, 300, 1000, 1 << 20}) {
     std::vector<size_t> finished;
-    for (const SharedRound& round : Rounds({kRanks, bytes, 4})) {
+    for (const SharedRound& round : Rounds({kSharing, bytes, 4})) {
       EXPECT_LE(round.items.size(), 4);
-      std::vector<int64_t> held(kRanks, 0);
+      std::vector<int64_t> held(kSharing, 0);
       for (const SharedItem& item : round.items) {
         if (!item.reader.has_value()) continue;
         held[*item.reader] += item.bytes;
@@ -207,11 +207,11 @@ TEST_F(RoundsTest, KeepWithinTheirLimitsAndFinishEveryArrayOnce) {
 }
 
 TEST_F(RoundsTest, ReadersTakeTurns) {
-  const std::vector<SharedRound> rounds = Rounds({kRanks});
+  const std::vector<SharedRound> rounds = Rounds({kSharing});
   ASSERT_EQ(rounds.size(), 1);
   std::map<int, int> read;
   for (const SharedItem& item : rounds[0].items) ++read[item.reader.value_or(-1)];
-  EXPECT_EQ(read.size(), kRanks);
+  EXPECT_EQ(read.size(), kSharing);
   EXPECT_EQ(read.count(-1), 0);
 }
 

@@ -26,12 +26,11 @@ using ::tessera::array::testing::ValuesOf;
 using ::tessera::checkpoint::testing::StoredCheckpoint;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kDataLoss;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 class LoadTest : public ::testing::Test {
  protected:

@@ -51,7 +51,7 @@ class LoadTreeTest : public ::testing::Test {
   store::testing::TemporaryFolder folder_;
 };
 
-const std::vector<mesh::PartitionRule> kRules{{"a/w$", {"dp", "tp"}}, {".*", {}}};
+const std::vector<mesh::PartitionRule> kTreeRules{{"a/w$", {"dp", "tp"}}, {".*", {}}};
 
 TEST_F(LoadTreeTest, DeserializesAsTheSeedDoes) {
   const auto mesh8 = *mesh::Mesh::MakeHost({{"x", 8}});
@@ -61,7 +61,8 @@ TEST_F(LoadTreeTest, DeserializesAsTheSeedDoes) {
   EXPECT_EQ(ValuesOf(W(whole).shards()[7]), Iota(32));
   TESSERA_ASSERT_OK_AND_ASSIGN(
       const array::ValueTree split,
-      TreeDeserializeLeaves(Folder(), Mesh24(), {.prefix = "model", .partition_rules = kRules}));
+      TreeDeserializeLeaves(Folder(), Mesh24(),
+                            {.prefix = "model", .partition_rules = kTreeRules}));
   EXPECT_EQ(W(split).sharding(), mesh::Sharding(On24({"dp", "tp"})));
   EXPECT_THAT(TreeDeserializeLeaves(Folder(), Mesh24(), {.prefix = "model"}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.w")));
@@ -91,7 +92,7 @@ TEST_F(LoadTreeTest, TheFluentFormTakesPathsAndUrls) {
     const auto loaded = Load(location)
                             .Prefix("model")
                             .Mesh(Mesh24())
-                            .Rules(kRules)
+                            .Rules(kTreeRules)
                             .Select("w$")
                             .Verify(false)
                             .On(*platform)

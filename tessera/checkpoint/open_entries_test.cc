@@ -11,19 +11,19 @@ namespace tessera::checkpoint {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Key = std::vector<std::string>;
 
 ledger::TensorstoreIndex OneList(std::vector<ledger::ArrayRecord> records) {
   return {"1.0", {}, std::move(records)};
 }
 
-std::vector<Key> KeysOf(const absl::StatusOr<Entries>& entries) {
+std::vector<Key> EntryKeys(const absl::StatusOr<Entries>& entries) {
   std::vector<Key> keys;
   if (!entries.ok()) return {{entries.status().ToString()}};
   for (const ArrayEntry& entry : entries->arrays) keys.push_back(entry.key);
@@ -33,16 +33,16 @@ std::vector<Key> KeysOf(const absl::StatusOr<Entries>& entries) {
 TEST(EntriesOfIndexTest, FollowsThePrecedenceOfLists) {
   const ledger::TensorstoreIndex both{
       "0.1.0", {{{"model", {{"model/w", {2}, "int32"}}}, {"tx", {}}}}, {{{"z", {1}, "int32"}}}};
-  EXPECT_THAT(KeysOf(EntriesOfIndex(both, "model", false)), ElementsAre(Key{"w"}));
-  EXPECT_THAT(KeysOf(EntriesOfIndex(both, "tx", false)), ElementsAre());
-  EXPECT_THAT(KeysOf(EntriesOfIndex(both, "", false)), ElementsAre(Key{"z"}));
+  EXPECT_THAT(EntryKeys(EntriesOfIndex(both, "model", false)), ElementsAre(Key{"w"}));
+  EXPECT_THAT(EntryKeys(EntriesOfIndex(both, "tx", false)), ElementsAre());
+  EXPECT_THAT(EntryKeys(EntriesOfIndex(both, "", false)), ElementsAre(Key{"z"}));
   EXPECT_THAT(EntriesOfIndex(both, "opt", false),
               StatusIs(kInvalid, AllOf(HasSubstr("'opt'"), HasSubstr("'model', 'tx'"))));
   const ledger::TensorstoreIndex prefixes{"2.0", {{{"model", {{"model/w", {2}, "int32"}}}}}, {}};
   EXPECT_THAT(EntriesOfIndex(prefixes, "", false), StatusIs(kInvalid, HasSubstr("'model'")));
-  EXPECT_THAT(KeysOf(EntriesOfIndex(OneList({{"m/w", {2}, "int32"}}), "m", false)),
+  EXPECT_THAT(EntryKeys(EntriesOfIndex(OneList({{"m/w", {2}, "int32"}}), "m", false)),
               ElementsAre(Key{"w"}));
-  EXPECT_THAT(KeysOf(EntriesOfIndex(OneList({{"m/w", {2}, "int32"}}), "", false)),
+  EXPECT_THAT(EntryKeys(EntriesOfIndex(OneList({{"m/w", {2}, "int32"}}), "", false)),
               ElementsAre(Key{"m", "w"}));
 }
 
@@ -51,7 +51,7 @@ TEST(EntriesOfIndexTest, AllPrefixesAreListedUnderTheirNames) {
       "0.1.0",
       {{{"model", {{"model/w", {2}, "int32"}}}, {"odd", {{"elsewhere/w", {2}, "int32"}}}}},
       {{{"z", {1}, "int32"}}}};
-  EXPECT_THAT(KeysOf(EntriesOfIndex(index, "", true)),
+  EXPECT_THAT(EntryKeys(EntriesOfIndex(index, "", true)),
               ElementsAre(Key{"model", "w"}, Key{"odd", "elsewhere", "w"}, Key{"z"}));
 }
 
@@ -71,7 +71,7 @@ TEST(EntriesOfIndexTest, OfTwoRecordsOfOneKeyTheLaterCounts) {
   const auto entries = EntriesOfIndex(
       OneList({{"a", {2}, "int32", Key{"k"}}, {"b", {2}, "int32"}, {"c", {2}, "int32", Key{"k"}}}),
       "", false);
-  EXPECT_THAT(KeysOf(entries), ElementsAre(Key{"k"}, Key{"b"}));
+  EXPECT_THAT(EntryKeys(entries), ElementsAre(Key{"k"}, Key{"b"}));
   EXPECT_EQ(entries->arrays[0].path, "c");
 }
 
@@ -82,9 +82,9 @@ TEST(EntriesOfListingTest, FindsArraysOutsideOfOurFolderAndOfUnfinishedOnes) {
     testing::WriteText(*store, key, "{}");
   }
   const std::vector<std::string> unfinished{"half"};
-  EXPECT_THAT(KeysOf(EntriesOfListing(*store, *store->List(""), "", false, unfinished)),
+  EXPECT_THAT(EntryKeys(EntriesOfListing(*store, *store->List(""), "", false, unfinished)),
               ElementsAre(Key{"a"}, Key{"b", "c"}, Key{"model", "w"}));
-  EXPECT_THAT(KeysOf(EntriesOfListing(*store, *store->List(""), "model", false, unfinished)),
+  EXPECT_THAT(EntryKeys(EntriesOfListing(*store, *store->List(""), "model", false, unfinished)),
               ElementsAre(Key{"w"}));
   EXPECT_THAT(EntriesOfListing(*store, *store->List(""), "tx", false, unfinished),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("below tx/")));

@@ -21,6 +21,8 @@ using ::tessera::checkpoint::testing::StoredSet;
 using ::tessera::checkpoint::testing::TwoFiles;
 using ::tessera::checkpoint::testing::WriteText;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -28,9 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 std::vector<std::string> Names(const absl::StatusOr<Checkpoint>& checkpoint) {
   if (!checkpoint.ok()) return {checkpoint.status().ToString()};

@@ -12,13 +12,12 @@ namespace {
 using ::tessera::checkpoint::testing::StoredCheckpoint;
 using ::tessera::checkpoint::testing::WriteText;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 class OpenTest : public ::testing::Test {
  protected:

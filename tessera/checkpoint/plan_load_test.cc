@@ -40,10 +40,10 @@ class PlanLoadTest : public ::testing::Test {
   IoContext io_;
 };
 
-const std::vector<PartitionRule> kRules{{"a/w$", {"dp", "tp"}}, {".*", {}}};
+const std::vector<PartitionRule> kPlanRules{{"a/w$", {"dp", "tp"}}, {".*", {}}};
 
 TEST_F(PlanLoadTest, TellsWhatEveryProcessReads) {
-  const LoadRequest request{.mesh = Mesh24OverRanks(2), .rules = kRules};
+  const LoadRequest request{.mesh = Mesh24OverRanks(2), .rules = kPlanRules};
   TESSERA_ASSERT_OK_AND_ASSIGN(const LoadPlan plan,
                                PlanLoad(Open(), request, {.budget_bytes = 1000}));
   ASSERT_EQ(plan.arrays.size(), 2);

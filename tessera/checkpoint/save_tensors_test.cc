@@ -47,7 +47,7 @@ using StorePtr = std::shared_ptr<store::KvStore>;
 using Tree = array::ValueTree;
 using mesh::PartitionSpec;
 
-StorePtr Memory() { return store::MakeMemoryStore(); }
+StorePtr EmptyStore() { return store::MakeMemoryStore(); }
 
 // Takes values as a whole only.
 StorePtr WholeValues() { return store::MakeMemoryStore({.writes_parts = false}); }
@@ -229,7 +229,7 @@ struct Form {
 class SaveTensorsRanksTest : public ::testing::TestWithParam<Form> {
  protected:
   StorePtr Make() {
-    if (!GetParam().files) return Memory();
+    if (!GetParam().files) return EmptyStore();
     folder_ = std::make_unique<store::testing::TemporaryFolder>();
     return *store::OpenFileStore(folder_->path().string(),
                                  {.durability = store::Durability::kKernel});
@@ -283,7 +283,7 @@ TEST_P(SaveTensorsRanksTest, OtherShardsReplaceThoseThatWereThere) {
 }
 
 TEST(SaveTensorsTest, FloatsAreStoredAsAsked) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const std::vector<float> values = {1, -2.5, 3.25, 1e30};
   const auto floats =
       array::HostArray::CopyOf({{4}, DType::kFloat32}, std::as_bytes(std::span(values)));
@@ -301,7 +301,7 @@ TEST(SaveTensorsTest, FloatsAreStoredAsAsked) {
 }
 
 TEST(SaveTensorsTest, LeavesThatAreNoArraysAreToldOf) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const Tree tree = Tree::MakeDict({{"layers", Tree::List({HostIota({2}), HostIota({3})})},
                                     {"step", array::MakeScalar(int64_t{7})},
                                     {"f", array::Opaque{.type_name = "function"}}});
@@ -324,7 +324,7 @@ TEST(SaveTensorsTest, AStoreWithoutPartsTakesFilesFromOneRank) {
 }
 
 TEST(SaveTensorsTest, ARankThatFailsLeavesWhatWasThere) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const std::vector<Case> before = {{"a", {5}}};
   ExpectSaved(1, before, {}, store);
   for (const int64_t call : {0, 1, 2, 5}) {
@@ -355,7 +355,7 @@ void Put(store::KvStore& store, const std::string& key, std::string_view text) {
 }
 
 TEST(SaveTensorsTest, FilesOfOthersAreNeitherReplacedNorDeleted) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const std::vector<Case> cases = {{"a", {20}}, {"b", {20}}};
   const auto expect_refused = [&](const SafetensorsFormat& format, const std::string& name) {
     const Files before = FilesIn(*store);
@@ -377,7 +377,7 @@ TEST(SaveTensorsTest, FilesOfOthersAreNeitherReplacedNorDeleted) {
 }
 
 TEST(SaveTensorsTest, OnlyFilesOfTheStemGoWithTheIndexThatNamesThem) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const std::vector<Case> cases = {{"a", {20}}, {"b", {20}}};
   ExpectSaved(1, cases, {.shard_bytes = 80}, store);
   Put(*store, "model.safetensors.index.json",
@@ -393,7 +393,7 @@ TEST(SaveTensorsTest, OnlyFilesOfTheStemGoWithTheIndexThatNamesThem) {
 }
 
 TEST(SaveTensorsTest, AWholeSeriesWithoutAnIndexIsASet) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const std::vector<Case> cases = {{"a", {20}}, {"b", {20}}};
   ExpectSaved(1, cases, {.shard_bytes = 80}, store);
   ASSERT_THAT(store->Delete("model.safetensors.index.json"), IsOk());
@@ -401,7 +401,7 @@ TEST(SaveTensorsTest, AWholeSeriesWithoutAnIndexIsASet) {
 }
 
 TEST(SaveTensorsTest, SavesOfOneStemExcludeEachOther) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const auto platform = Host(8);
   const std::vector<Case> cases = {{"a", {20}}};
   const auto plan = PlanSave(TreeOf(cases, 1, *platform), OptionsOf({}).plan, 1);
@@ -416,7 +416,7 @@ TEST(SaveTensorsTest, SavesOfOneStemExcludeEachOther) {
 }
 
 TEST(SaveTensorsTest, SideFilesAppearWithTheSet) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   SaveOptions options = OptionsOf({});
   options.side_files = {{"config.json", Bytes::CopyOf("{}")}};
   options.shared_files = {{"checkpoint_metadata.json", Bytes::CopyOf("[]")}};
@@ -456,7 +456,7 @@ TEST(PlanTensorsTest, SaysWhatItCannotDo) {
               IsOk());
   SaveOptions options = OptionsOf({});
   options.write_index = false;
-  EXPECT_THAT(SaveOverRanks(1, {{"a", {2}}}, options, Memory()),
+  EXPECT_THAT(SaveOverRanks(1, {{"a", {2}}}, options, EmptyStore()),
               StatusIs(kInvalid, HasSubstr("write_index is false")));
 }
 
@@ -464,7 +464,7 @@ TEST(PlanTensorsTest, ElementsUnderAByteOfOneRankArePutTogether) {
   ExpectSaved(1,
               {{"half", {4, 12}, DType::kFloat4E2m1fn, PartitionSpec{{}, "tp"}},
                {"six", {4, 20}, DType::kFloat6E2m3fn, PartitionSpec{{}, "tp"}}},
-              {}, Memory());
+              {}, EmptyStore());
 }
 
 TEST(PlanTensorsTest, BlocksThatOneRankCanWriteAreOneRanks) {

@@ -49,7 +49,7 @@ StorePtr Memory() { return store::MakeMemoryStore(); }
 SaveOptions WithPrefix(std::string prefix) { return {.plan = {.prefix = std::move(prefix)}}; }
 
 // An array as a reader sees it.
-Ints ReadInts(store::KvStore& store, const std::string& path) {
+Ints CommittedInts(store::KvStore& store, const std::string& path) {
   const commit::View view = commit::OpenView(store).value();
   const zarr::Array array = zarr::Array::Open(*view.store, path).value();
   Ints values(static_cast<size_t>(*NumElements(array.metadata().shape)), -1);
@@ -141,8 +141,8 @@ TEST(SaverTest, WhatIsSavedCanBeReadInMemoryAndInFiles) {
     EXPECT_EQ(report.nbytes, (96 + 31) * 4);
     EXPECT_EQ(report.rank_bytes, report.nbytes);
     EXPECT_GE(report.total_seconds, report.blocked_seconds);
-    EXPECT_EQ(ReadInts(*store, "model/a"), Iota(96));
-    EXPECT_EQ(ReadInts(*store, "model/b/0"), Iota(31));
+    EXPECT_EQ(CommittedInts(*store, "model/a"), Iota(96));
+    EXPECT_EQ(CommittedInts(*store, "model/b/0"), Iota(31));
     const ledger::Manifest manifest = CheckedManifest(*store, "model");
     EXPECT_EQ(manifest.id, report.id);
     ASSERT_THAT(manifest.arrays, SizeIs(2));
@@ -160,9 +160,9 @@ TEST(SaverTest, AnotherPrefixIsKept) {
   ASSERT_THAT(saver.Start(store, Tree::MakeDict({{"m", HostIota({5})}}), WithPrefix("tx")), IsOk());
   ASSERT_THAT(saver.Start(store, Tree::MakeDict({{"z", HostIota({2})}})), IsOk());
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*store, "model/w"), Iota(4));
-  EXPECT_EQ(ReadInts(*store, "tx/m"), Iota(5));
-  EXPECT_EQ(ReadInts(*store, "z"), Iota(2));
+  EXPECT_EQ(CommittedInts(*store, "model/w"), Iota(4));
+  EXPECT_EQ(CommittedInts(*store, "tx/m"), Iota(5));
+  EXPECT_EQ(CommittedInts(*store, "z"), Iota(2));
   const ledger::TensorstoreIndex index = IndexOf(*store);
   ASSERT_THAT(*index.prefixes, SizeIs(2));
   EXPECT_THAT(*index.arrays, ElementsAre(ledger::ArrayRecord{"z", {2}, "int32"}));
@@ -188,8 +188,8 @@ TEST(SaverTest, SeveralTreesAreTakenAtOnceAndCommittedInOrder) {
   gate.store->Open();
   EXPECT_THAT(saver.WaitUntilFinished(), IsOk());
   EXPECT_THAT(committed, ElementsAre("model", "tx"));
-  EXPECT_EQ(ReadInts(*gate.memory, "model/w"), Iota(4));
-  EXPECT_EQ(ReadInts(*gate.memory, "tx/m"), Iota(5));
+  EXPECT_EQ(CommittedInts(*gate.memory, "model/w"), Iota(4));
+  EXPECT_EQ(CommittedInts(*gate.memory, "tx/m"), Iota(5));
   EXPECT_THAT(saver.StartAll(StorePtr(gate.store), {}),
               StatusIs(absl::StatusCode::kInvalidArgument, "there is no tree to save"));
 }
@@ -220,7 +220,7 @@ TEST(SaverTest, ASecondSaveReplacesTheFirstAsAWhole) {
   ASSERT_THAT(saver.Start(store, before, options), IsOk());
   ASSERT_THAT(saver.Start(store, after, options), IsOk());
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*store, "model/w"), Iota(5));
+  EXPECT_EQ(CommittedInts(*store, "model/w"), Iota(5));
   CheckedManifest(*store, "model");
   EXPECT_THAT(*store->List("model/gone/"), IsEmpty());
 }
@@ -235,7 +235,7 @@ TEST(SaverTest, TheCallerMayChangeItsMemoryOnceStartHasReturned) {
   std::fill(values->begin(), values->end(), -5);
   gate.store->Open();
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*gate.memory, "w"), Iota(1000));
+  EXPECT_EQ(CommittedInts(*gate.memory, "w"), Iota(1000));
 }
 
 TEST(SaverTest, SharedBuffersAreWrittenAsTheyAre) {
@@ -246,7 +246,7 @@ TEST(SaverTest, SharedBuffersAreWrittenAsTheyAre) {
     ASSERT_THAT(saver.Start(store, tree, {.snapshot = SnapshotMode::kShare}), IsOk());
   }
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*store, "w"), Iota(1000));
+  EXPECT_EQ(CommittedInts(*store, "w"), Iota(1000));
 }
 
 TEST(SaverTest, ASecondSaveWaitsForTheFirst) {
@@ -262,7 +262,7 @@ TEST(SaverTest, ASecondSaveWaitsForTheFirst) {
   EXPECT_TRUE(first.ready());
   EXPECT_THAT(second.Wait(), IsOk());
   opener.join();
-  EXPECT_EQ(ReadInts(*gate.memory, "w"), Iota(5));
+  EXPECT_EQ(CommittedInts(*gate.memory, "w"), Iota(5));
 }
 
 TEST(SaverTest, ASecondSaveIsRefusedWhereAskedFor) {
@@ -299,13 +299,13 @@ TEST(SaverTest, AnErrorIsInTheFutureAndInTheNextCall) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const auto future, saver.Start(failing, tree));
   EXPECT_THAT(future.Wait(), says_no);
   EXPECT_THAT(saver.Start(memory, tree), says_no);
-  EXPECT_EQ(ReadInts(*memory, "w"), Iota(4));
+  EXPECT_EQ(CommittedInts(*memory, "w"), Iota(4));
   ASSERT_THAT(saver.Start(failing, tree), IsOk());
   EXPECT_THAT(saver.WaitUntilFinished(), says_no);
   EXPECT_THAT(saver.WaitUntilFinished(), IsOk());
   ASSERT_THAT(saver.Start(memory, tree), IsOk());
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*memory, "w"), Iota(9));
+  EXPECT_EQ(CommittedInts(*memory, "w"), Iota(9));
 }
 
 TEST(SaverTest, AFaultAtAnyCallLeavesTheOldOrTheNewState) {
@@ -327,10 +327,10 @@ TEST(SaverTest, AFaultAtAnyCallLeavesTheOldOrTheNewState) {
     }
     whole = faulty->calls() <= n;
     if (status.ok()) {
-      EXPECT_EQ(ReadInts(*memory, "model/w"), Iota(50)) << "fault at call " << n;
+      EXPECT_EQ(CommittedInts(*memory, "model/w"), Iota(50)) << "fault at call " << n;
     } else {
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("fault"))) << n;
-      const size_t size = ReadInts(*memory, "model/w").size();
+      const size_t size = CommittedInts(*memory, "model/w").size();
       EXPECT_TRUE(size == 40 || size == 50) << size << " after a fault at call " << n;
     }
     EXPECT_TRUE(!whole || status.ok());
@@ -360,7 +360,7 @@ TEST(SaverTest, TheCallbackRunsAfterTheCommitAndItsErrorIsTheSaves) {
   SaveOptions options;
   options.commit_callback = [&](const SaveReport& report) {
     EXPECT_FALSE(report.id.empty());
-    seen = ReadInts(*store, "w");
+    seen = CommittedInts(*store, "w");
     return absl::OkStatus();
   };
   const Tree tree = Tree::MakeDict({{"w", HostIota({4})}});
@@ -421,7 +421,7 @@ TEST(SaverTest, WithoutAnIndexArraysArePutInPlaceOnly) {
   ASSERT_THAT(saver.Start(store, Tree::MakeDict({{"w", HostIota({4})}}), {.write_index = false}),
               IsOk());
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*store, "w"), Iota(4));
+  EXPECT_EQ(CommittedInts(*store, "w"), Iota(4));
   EXPECT_EQ(commit::OpenView(*store)->index_text, std::nullopt);
 }
 
@@ -453,7 +453,7 @@ TEST(SaverTest, DevicesThatTheHostCannotSeeAreSaved) {
   ASSERT_THAT(saver.Start(store, Tree::MakeDict({{"w", ShardedIota({8, 12}, On24({"dp"}), far)}})),
               IsOk());
   ASSERT_THAT(saver.WaitUntilFinished(), IsOk());
-  EXPECT_EQ(ReadInts(*store, "w"), Iota(96));
+  EXPECT_EQ(CommittedInts(*store, "w"), Iota(96));
 }
 
 TEST(SaverTest, AStoreThatCouldNotBeOpenedIsTheError) {
@@ -511,9 +511,9 @@ TEST(SaverRanksTest, FourRanksSaveOneCheckpoint) {
   ASSERT_THAT(status, IsOk());
   EXPECT_EQ(callbacks, 3);
   EXPECT_EQ(rank_bytes, (96 + 256 + 9) * 4);
-  EXPECT_EQ(ReadInts(*store, "model/a"), Iota(96));
-  EXPECT_EQ(ReadInts(*store, "model/b"), Iota(256));
-  EXPECT_EQ(ReadInts(*store, "model/h"), Iota(9));
+  EXPECT_EQ(CommittedInts(*store, "model/a"), Iota(96));
+  EXPECT_EQ(CommittedInts(*store, "model/b"), Iota(256));
+  EXPECT_EQ(CommittedInts(*store, "model/h"), Iota(9));
   CheckedManifest(*store, "model");
 }
 
@@ -540,8 +540,8 @@ TEST(SaverRanksTest, OneRanksFailureIsEverybodysAndTheOldStateStays) {
   });
   ASSERT_THAT(status, IsOk());
   EXPECT_EQ(failed, 4);
-  EXPECT_EQ(ReadInts(*store, "a"), Iota(3));
-  EXPECT_EQ(ReadInts(*store, "more/a"), Iota(96));
+  EXPECT_EQ(CommittedInts(*store, "a"), Iota(3));
+  EXPECT_EQ(CommittedInts(*store, "more/a"), Iota(96));
 }
 
 TEST(SaverRanksTest, ARankThatGoesAwayEndsTheSaveOfTheOthers) {

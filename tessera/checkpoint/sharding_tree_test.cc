@@ -10,14 +10,13 @@ namespace {
 
 using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
 using mesh::Mesh;
 using mesh::NamedSharding;
 using mesh::PartitionSpec;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
 

@@ -13,6 +13,7 @@ using ::tessera::array::testing::Mesh24;
 using ::tessera::array::testing::On24;
 using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -23,8 +24,6 @@ using mesh::NamedSharding;
 using mesh::PartitionRule;
 using mesh::PartitionSpec;
 using mesh::SingleDeviceSharding;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // a.w of [8,16] and b of [7].
 class PlaceArraysTest : public ::testing::Test {

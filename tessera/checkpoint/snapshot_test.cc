@@ -26,9 +26,7 @@ using ::testing::HasSubstr;
 
 using Tree = array::ValueTree;
 
-std::shared_ptr<device::SpareMemory> Memory() {
-  return device::SpareMemory::Make(int64_t{1} << 30);
-}
+std::shared_ptr<device::SpareMemory> Spare() { return device::SpareMemory::Make(int64_t{1} << 30); }
 
 Ints ValuesOfBox(const Ints& whole, const Dims& shape, const Box& box) {
   return ValuesOf(SubView(ViewOf(whole, shape), box));
@@ -49,7 +47,7 @@ TEST(SnapshotTest, HoldsThePartsOfTheRankInPlanOrder) {
                                     {"b", HostIota({5})},
                                     {"c", ShardedIota({6}, On24({}), *platform)}});
   const SavePlan plan = *PlanSave(tree, {}, 1);
-  const auto memory = Memory();
+  const auto memory = Spare();
   TESSERA_ASSERT_OK_AND_ASSIGN(const Snapshot snapshot, Snapshot::Take(plan, tree, *memory, {}));
   ASSERT_EQ(snapshot.parts().size(), 10);
   EXPECT_EQ(snapshot.parts()[7].array, 0);
@@ -67,7 +65,7 @@ TEST(SnapshotTest, LargeAndSmallPartsAreCopiedAlike) {
       {"columns", ShardedIota({1024, 1024}, On24({mesh::SpecEntry(), "tp"}), *platform)});
   const Tree tree = Tree::MakeDict(items);
   const SavePlan plan = *PlanSave(tree, {.chunk_bytes = 1 << 20}, 1);
-  const auto memory = Memory();
+  const auto memory = Spare();
   for (int round = 0; round < 2; ++round) {  // the second with memory of the first
     TESSERA_ASSERT_OK_AND_ASSIGN(const Snapshot snapshot, Snapshot::Take(plan, tree, *memory, {}));
     ExpectIota(plan, snapshot);
@@ -81,7 +79,7 @@ TEST(SnapshotTest, ACopyDoesNotChangeWithItsSource) {
   const Tree tree = Tree::MakeDict(
       {{"w", *array::HostArray::Borrow(ViewOf(*values, {6}), DType::kInt32, values)}});
   const SavePlan plan = *PlanSave(tree, {}, 1);
-  const auto memory = Memory();
+  const auto memory = Spare();
   TESSERA_ASSERT_OK_AND_ASSIGN(const Snapshot copied, Snapshot::Take(plan, tree, *memory, {}));
   TESSERA_ASSERT_OK_AND_ASSIGN(const Snapshot shared,
                                Snapshot::Take(plan, tree, *memory, {.mode = SnapshotMode::kShare}));
@@ -97,7 +95,7 @@ TEST(SnapshotTest, SharingKeepsTheArraysAlive) {
     const auto platform = Host(8);
     const Tree tree = Tree::MakeDict({{"a", ShardedIota({8, 12}, On24({"dp"}), *platform)}});
     plan = *PlanSave(tree, {}, 1);
-    snapshot = *Snapshot::Take(plan, tree, *Memory(), {.mode = SnapshotMode::kShare});
+    snapshot = *Snapshot::Take(plan, tree, *Spare(), {.mode = SnapshotMode::kShare});
   }
   ExpectIota(plan, *snapshot);
 }
@@ -108,7 +106,7 @@ TEST(SnapshotTest, FloatsAreConvertedOnTheWay) {
       *array::HostArray::CopyOf({{3}, DType::kFloat32}, std::as_bytes(std::span(floats)));
   const Tree tree = Tree::MakeDict({{"w", array}});
   const SavePlan plan = *PlanSave(tree, {.float_dtype = DType::kFloat64}, 1);
-  const auto memory = Memory();
+  const auto memory = Spare();
   for (const SnapshotMode mode : {SnapshotMode::kCopy, SnapshotMode::kShare}) {
     TESSERA_ASSERT_OK_AND_ASSIGN(const Snapshot snapshot,
                                  Snapshot::Take(plan, tree, *memory, {.mode = mode}));
@@ -124,7 +122,7 @@ TEST(SnapshotTest, MemoryThatTheHostCannotSeeComesThroughTheQueues) {
   const Tree tree = Tree::MakeDict({{"a", ShardedIota({8, 12}, On24({"dp", "tp"}), far)},
                                     {"b", ShardedIota({16}, On24({"tp"}), far)}});
   const SavePlan plan = *PlanSave(tree, {}, 1);
-  const auto memory = Memory();
+  const auto memory = Spare();
   for (const SnapshotMode mode : {SnapshotMode::kCopy, SnapshotMode::kShare}) {
     TESSERA_ASSERT_OK_AND_ASSIGN(
         const Snapshot snapshot,

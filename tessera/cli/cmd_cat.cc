@@ -7,6 +7,7 @@
 #include "tessera/cli/arguments.h"
 #include "tessera/cli/context.h"
 #include "tessera/cli/find.h"
+#include "tessera/cli/output.h"
 #include "tessera/cli/verbs.h"
 #include "tessera/core/sizes.h"
 #include "tessera/core/status.h"
@@ -26,7 +27,7 @@ std::string JsonHead(const CheckpointArray& array, const Selection& selection) {
   const Dims shape = selection.shape();
   OrderedJson head{{"key", array.name}, {"dtype", DTypeName(array.dtype())}};
   head["shape"] = std::vector<int64_t>(shape.begin(), shape.end());
-  std::string text = head.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  std::string text = JsonLine(head);
   text.pop_back();
   return text;
 }
@@ -65,9 +66,7 @@ absl::Status WriteFile(const Checkpoint& checkpoint, const CheckpointArray& arra
   }
   if (arguments.json()) {
     const OrderedJson file(path);
-    context.out().WriteLine(Concat(
-        JsonHead(array, selection),
-        ",\"file\":", file.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), "}"));
+    context.out().WriteLine(Concat(JsonHead(array, selection), ",\"file\":", JsonLine(file), "}"));
   } else {
     context.out().WriteLine(Concat(HeadLine(array, selection, context.terminal()), "  ",
                                    SizeText(bytes), " to ", Printable(path, context.terminal())));

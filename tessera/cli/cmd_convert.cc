@@ -82,7 +82,7 @@ absl::StatusOr<Answer> RunConvert(const Arguments& arguments, Context& context) 
   return RunConversion(request, arguments, context, "converting", "converted");
 }
 
-std::vector<Option> Options() {
+std::vector<Option> ConvertOptions() {
   std::vector<Option> options = {
       {.name = "--to",
        .value = "FORMAT",
@@ -122,7 +122,7 @@ Verb ConvertVerb() {
       .summary = "between formats, streaming: memory does not grow with the arrays",
       .positionals = {{"SRC", "a folder or a file"},
                       {"DST", "what is made: a folder, or a file that ends in .safetensors"}},
-      .options = Options(),
+      .options = ConvertOptions(),
       .details =
           "Formats are tensorstore (zarr arrays and the index of eformer), safetensors, and "
           "plain folders of zarr2 or zarr3 arrays. Without --to, a DST that ends in "

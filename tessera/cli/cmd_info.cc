@@ -11,6 +11,7 @@
 #include "tessera/cli/context.h"
 #include "tessera/cli/find.h"
 #include "tessera/cli/listing.h"
+#include "tessera/cli/output.h"
 #include "tessera/cli/table.h"
 #include "tessera/cli/verbs.h"
 #include "tessera/core/json.h"
@@ -133,9 +134,7 @@ std::string Text(const Info& info, const Terminal& terminal) {
     add(prefix.empty() ? "no prefix" : Concat("prefix ", prefix), SizesText(totals));
   }
   for (const auto& [name, value] : info.metadata.items()) {
-    add(Printable(name, terminal),
-        value.is_string() ? value.get<std::string>()
-                          : value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
+    add(Printable(name, terminal), value.is_string() ? value.get<std::string>() : JsonLine(value));
   }
   add("integrity", IntegrityText(info.integrity));
   return table.Text(terminal);

@@ -11,6 +11,7 @@
 #include "tessera/cli/find.h"
 #include "tessera/cli/fold.h"
 #include "tessera/cli/listing.h"
+#include "tessera/cli/output.h"
 #include "tessera/cli/table.h"
 #include "tessera/cli/verbs.h"
 #include "tessera/cli/wrap.h"
@@ -25,7 +26,7 @@ namespace {
 void WriteListing(const Listing& listing, Output& out) {
   OrderedJson head{{"format", listing.format}, {"path", listing.path}};
   head["prefixes"] = listing.prefixes;
-  std::string text = head.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  std::string text = JsonLine(head);
   text.pop_back();
   out.Write(Concat(text, ",\"arrays\":["));
   for (size_t i = 0; i < listing.arrays.size() && !out.closed(); ++i) {

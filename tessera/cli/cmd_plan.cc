@@ -95,7 +95,7 @@ absl::StatusOr<Answer> RunPlan(const Arguments& arguments, Context& context) {
   return explanation.over_budget.empty() ? Answer::kYes : Answer::kNo;
 }
 
-std::vector<Option> Options() {
+std::vector<Option> PlanOptions() {
   return {
       MeshOption(),
       RulesOption(),
@@ -121,7 +121,7 @@ Verb PlanVerb() {
   return {.name = "plan",
           .summary = "what a load would do, before doing it",
           .positionals = {{"CKPT", "a folder or a file"}},
-          .options = Options(),
+          .options = PlanOptions(),
           .details =
               "For every array the rule that takes it (by its number in the file, from 0), the "
               "spec, what a device gets, and how its chunks are read; a * marks specs that were "

@@ -66,7 +66,7 @@ absl::StatusOr<Answer> RunRechunk(const Arguments& arguments, Context& context) 
   return RunConversion(request, arguments, context, "rechunking", "rechunked");
 }
 
-std::vector<Option> Options() {
+std::vector<Option> RechunkOptions() {
   std::vector<Option> options = {
       {.name = "--mesh", .value = "M", .help = "the mesh that will load it, as dp=2,tp=4"},
       {.name = "--rules",
@@ -90,7 +90,7 @@ Verb RechunkVerb() {
   return {.name = "rechunk",
           .summary = "the same arrays in another chunking",
           .positionals = {{"SRC", "a folder or a file"}, {"DST", "the folder that is made"}},
-          .options = Options(),
+          .options = RechunkOptions(),
           .details =
               "With --mesh and --rules no chunk reaches over the border of a shard, so that a load "
               "on that mesh reads every byte once. Shards larger than --chunk-bytes, or than a "

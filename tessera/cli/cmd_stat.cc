@@ -10,6 +10,7 @@
 #include "tessera/cli/context.h"
 #include "tessera/cli/find.h"
 #include "tessera/cli/histogram_text.h"
+#include "tessera/cli/output.h"
 #include "tessera/cli/table.h"
 #include "tessera/cli/verbs.h"
 #include "tessera/core/sizes.h"
@@ -89,16 +90,12 @@ OrderedJson JsonOf(const ArrayResult& result) {
   return json;
 }
 
-std::string Dumped(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
-
 // By hand, as an ordered object looks through all of its keys for each that is added.
 void WriteJson(const std::vector<ArrayResult>& results, Output& out) {
   out.Write("{\"arrays\":{");
   for (size_t i = 0; i < results.size() && !out.closed(); ++i) {
-    out.Write(Concat(i == 0 ? "\n" : ",\n", Dumped(results[i].array->name), ":",
-                     Dumped(JsonOf(results[i]))));
+    out.Write(Concat(i == 0 ? "\n" : ",\n", JsonLine(results[i].array->name), ":",
+                     JsonLine(JsonOf(results[i]))));
   }
   out.WriteLine("\n}}");
 }

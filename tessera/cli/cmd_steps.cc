@@ -96,7 +96,7 @@ Table TableOf(const std::string& folder, const Catalogue& catalogue, const Termi
 }
 
 // The problems of metadata files, which do not fit in a table.
-std::string Problems(const Catalogue& catalogue, const Terminal& terminal) {
+std::string ProblemLines(const Catalogue& catalogue, const Terminal& terminal) {
   const size_t width = ParagraphWidth(terminal);
   std::string text;
   for (const StepInfo& step : catalogue.steps) {
@@ -122,7 +122,7 @@ absl::StatusOr<Answer> RunSteps(const Arguments& arguments, Context& context) {
     return Answer::kYes;
   }
   context.out().Write(TableOf(folder, catalogue, terminal).Text(terminal));
-  context.out().Write(Problems(catalogue, terminal));
+  context.out().Write(ProblemLines(catalogue, terminal));
   return Answer::kYes;
 }
 

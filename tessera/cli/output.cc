@@ -13,6 +13,10 @@
 
 namespace tessera::cli {
 
+std::string JsonLine(const OrderedJson& document) {
+  return document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
 void Output::Write(std::string_view text) {
   if (closed_ || descriptor_ < 0) return;
   buffer_ += text;

@@ -10,6 +10,9 @@
 
 namespace tessera::cli {
 
+// On one line and without spaces; text that is not UTF-8 is replaced.
+std::string JsonLine(const OrderedJson& document);
+
 // Buffered; used by one thread at a time.  That the reader has gone (a closed pipe) is no error:
 // what is written from then on is dropped, and a long listing may look at closed() and stop.
 class Output {

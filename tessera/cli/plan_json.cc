@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/cli/output.h"
 #include "tessera/cli/plan_report.h"
 #include "tessera/core/status.h"
 #include "tessera/mesh/sharding.h"
@@ -13,10 +14,6 @@ namespace {
 
 using checkpoint::ArrayPlan;
 using explain::LoadExplanation;
-
-std::string Dumped(const OrderedJson& value) {
-  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
 
 std::vector<int64_t> ListOf(const Dims& dims) { return {dims.begin(), dims.end()}; }
 
@@ -131,15 +128,15 @@ OrderedJson RestOf(const LoadExplanation& explanation) {
 void WritePlanJson(const LoadExplanation& explanation, Output& out) {
   OrderedJson mesh = OrderedJson::object();
   for (const mesh::Axis& axis : explanation.mesh.axes()) mesh[axis.name] = axis.size;
-  out.Write(Concat("{\"mesh\":", Dumped(mesh), ",\n\"arrays\":["));
+  out.Write(Concat("{\"mesh\":", JsonLine(mesh), ",\n\"arrays\":["));
   for (size_t i = 0; i < explanation.plan.arrays.size() && !out.closed(); ++i) {
     out.Write(
-        Concat(i == 0 ? "\n" : ",\n", Dumped(JsonOf(explanation.plan.arrays[i], explanation))));
+        Concat(i == 0 ? "\n" : ",\n", JsonLine(JsonOf(explanation.plan.arrays[i], explanation))));
   }
   out.Write("\n]");
   const OrderedJson rest = RestOf(explanation);
   for (const auto& [name, value] : rest.items()) {
-    out.Write(Concat(",\n\"", name, "\":", Dumped(value)));
+    out.Write(Concat(",\n\"", name, "\":", JsonLine(value)));
   }
   out.WriteLine("}");
 }

@@ -7,7 +7,7 @@
 namespace tessera::cli {
 namespace {
 
-const Terminal kAscii{.unicode = false};
+const Terminal kNoUnicode{.unicode = false};
 
 TEST(PrintableTest, ANameCannotSteerTheTerminal) {
   EXPECT_EQ(Printable("a\x1b[2Jb\n\t\x7f", {}), "a\\x1b[2Jb\\x0a\\x09\\x7f");
@@ -27,7 +27,7 @@ TEST(PrintableTest, BytesThatAreNotUtf8AreEscaped) {
 
 TEST(PrintableTest, LettersStayWhereTheyCanBeShown) {
   EXPECT_EQ(Printable("größe", {}), "größe");
-  EXPECT_EQ(Printable("größe", kAscii), "gr\\u{f6}\\u{df}e");
+  EXPECT_EQ(Printable("größe", kNoUnicode), "gr\\u{f6}\\u{df}e");
 }
 
 TEST(DisplayWidthTest, CountsColumns) {
@@ -40,8 +40,8 @@ TEST(DisplayWidthTest, CountsColumns) {
 TEST(CutMiddleTest, KeepsBothEnds) {
   EXPECT_EQ(CutMiddle("abcdefghij", 10, {}), "abcdefghij");
   EXPECT_EQ(CutMiddle("abcdefghij", 7, {}), "ab…ghij");
-  EXPECT_EQ(CutMiddle("abcdefghij", 7, kAscii), "a...hij");
-  EXPECT_EQ(CutMiddle("abcdefghij", 2, kAscii), "..");
+  EXPECT_EQ(CutMiddle("abcdefghij", 7, kNoUnicode), "a...hij");
+  EXPECT_EQ(CutMiddle("abcdefghij", 2, kNoUnicode), "..");
   EXPECT_EQ(CutMiddle("層層層層層層", 8, {}), "層…層層");
 }
 

@@ -9,21 +9,22 @@
 #include <vector>
 
 #include "tessera/codec/array_codec.h"
+#include "tessera/codec/testing/sample.h"
 
 namespace tessera::codec {
 namespace {
 
+using testing::Copy;
+
 using Data = std::vector<std::byte>;
 using Span = std::span<const std::byte>;
 
-Data Copy(Span data) { return {data.begin(), data.end()}; }
-
-size_t ScratchSize(const Scratch& scratch) {
+size_t SizeOf(const Scratch& scratch) {
   return scratch.elements.size() + scratch.front.size() + scratch.back.size();
 }
 
 // Bytes of `count` elements in C order, as a decoder leaves them in memory.
-Data Values(DType dtype, size_t count) {
+Data RandomValues(DType dtype, size_t count) {
   const DTypeInfo& info = InfoOf(dtype);
   Data data(count * static_cast<size_t>(info.bytes));
   uint32_t state = 3;
@@ -169,7 +170,7 @@ Data CheckEncode(const ArraySpec& spec, const ArrayCodec& codec, const Data& val
   Scratch scratch;
   const auto encoded = codec.Encode(AsConst(source.view), scratch);
   RC_ASSERT(encoded.ok());
-  RC_ASSERT(static_cast<int64_t>(ScratchSize(scratch)) <=
+  RC_ASSERT(static_cast<int64_t>(SizeOf(scratch)) <=
             codec.EncodeScratchBytes(AsConst(source.view)));
   const Data stored = NaivelyStored(spec, values);
   Scratch oracle_scratch;
@@ -196,8 +197,7 @@ void CheckDecode(const ArrayCodec& codec, const Data& values, const Data& encode
   const absl::Status status = codec.Decode(encoded, part, target.view, scratch);
   RC_ASSERT(status.ok());
   RC_ASSERT(target.memory == expected.memory);
-  RC_ASSERT(static_cast<int64_t>(ScratchSize(scratch)) <=
-            codec.DecodeScratchBytes(part, target.view));
+  RC_ASSERT(static_cast<int64_t>(SizeOf(scratch)) <= codec.DecodeScratchBytes(part, target.view));
 }
 
 RC_GTEST_PROP(ArrayCodecProperty, EqualsTheNaiveOracleForEveryDtypeAndByteOrder, ()) {
@@ -206,7 +206,8 @@ RC_GTEST_PROP(ArrayCodecProperty, EqualsTheNaiveOracleForEveryDtypeAndByteOrder,
       const ArraySpec spec = ArbitrarySpec(info.dtype, endian);
       const auto codec = ArrayCodec::Make(spec);
       RC_ASSERT(codec.ok());
-      const Data values = Values(info.dtype, static_cast<size_t>(*NumElements(spec.array.shape)));
+      const Data values =
+          RandomValues(info.dtype, static_cast<size_t>(*NumElements(spec.array.shape)));
       const Data encoded = CheckEncode(spec, *codec, values);
       RC_ASSERT(static_cast<int64_t>(encoded.size()) <= codec->most_encoded_bytes());
       if (const auto fixed = codec->fixed_encoded_bytes(); fixed.has_value()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tessera/codec/testing/sample.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
 
@@ -14,17 +15,15 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
+using testing::Copy;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 using Data = std::vector<std::byte>;
 using Span = std::span<const std::byte>;
-
-Data Copy(Span data) { return {data.begin(), data.end()}; }
 
 size_t ScratchSize(const Scratch& scratch) {
   return scratch.elements.size() + scratch.front.size() + scratch.back.size();

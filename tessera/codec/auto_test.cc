@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "tessera/codec/testing/sample.h"
 #include "tessera/core/convert.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
@@ -16,11 +17,12 @@ namespace tessera::codec {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
+using testing::Noise;
 using ::testing::SizeIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Data = std::vector<std::byte>;
 
 const BytesSpec kBlosc = BloscSpec{"lz4", 5, BloscSpec::Shuffle::kBits, 2, 0};
@@ -34,13 +36,6 @@ std::vector<CodecMeasurement> Bfloat16Figures() {
 std::string NameOf(const std::vector<BytesSpec>& compression) {
   if (compression.empty()) return "none";
   return compression[0] == kBlosc ? "blosc" : compression[0] == kZstd ? "zstd" : "?";
-}
-
-Data Noise(size_t size) {
-  Data data(size);
-  std::mt19937_64 random(7);
-  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
-  return data;
 }
 
 Data NormalBfloat16(size_t count) {

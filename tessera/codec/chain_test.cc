@@ -6,27 +6,20 @@
 #include <random>
 #include <vector>
 
+#include "tessera/codec/testing/sample.h"
 #include "tessera/core/testing/status_matchers.h"
 
 namespace tessera::codec {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kDataLoss;
 using ::tessera::testing::StatusIs;
+using testing::Copy;
+using testing::Noise;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 using Data = std::vector<std::byte>;
 using Span = std::span<const std::byte>;
-
-Data Copy(Span data) { return {data.begin(), data.end()}; }
-
-// Nothing in it repeats.
-Data Noise(size_t size) {
-  Data data(size);
-  std::mt19937_64 random(7);
-  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
-  return data;
-}
 
 TEST(ChainTest, RunsForthAndBack) {
   const Data data = Noise(10'000);

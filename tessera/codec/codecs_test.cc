@@ -21,11 +21,13 @@ namespace {
 using ::tessera::codec::testing::Sample;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
+using testing::Copy;
 using ::testing::HasSubstr;
+using testing::Noise;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Data = std::vector<std::byte>;
 using Span = std::span<const std::byte>;
 
@@ -55,9 +57,6 @@ std::vector<NamedSpec> AllSpecs() {
   return specs;
 }
 
-// Copies of their own size, so that a read past the end shows under the sanitizer.
-Data Copy(Span data) { return {data.begin(), data.end()}; }
-
 absl::StatusOr<Data> Encoded(const BytesCodec& codec, Span data) {
   Buffer encoded;
   TESSERA_RETURN_IF_ERROR(codec.Encode(data, encoded));
@@ -69,14 +68,6 @@ absl::StatusOr<Data> DecodedUpTo(const BytesCodec& codec, Span encoded, size_t m
   Buffer decoded;
   TESSERA_ASSIGN_OR_RETURN(const Span data, codec.DecodeUpTo(encoded, most, decoded));
   return Copy(data);
-}
-
-// Nothing in it repeats.
-Data Noise(size_t size) {
-  Data data(size);
-  std::mt19937_64 random(7);
-  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
-  return data;
 }
 
 class CodecTest : public ::testing::TestWithParam<NamedSpec> {

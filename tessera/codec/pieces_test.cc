@@ -17,13 +17,13 @@ namespace {
 
 using ::tessera::codec::testing::Sample;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kDataLoss;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
 using Data = std::vector<std::byte>;
 using Span = std::span<const std::byte>;
 
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 // Enough for any header.
 constexpr size_t kFirst = 32;
 

@@ -17,13 +17,12 @@ namespace {
 
 using ::tessera::codec::testing::Sample;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kDataLoss;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
 using Data = std::vector<std::byte>;
 using Span = std::span<const std::byte>;
-
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 const std::vector<std::vector<BytesSpec>> kChains{
     {},
@@ -43,7 +42,7 @@ Data Encoded(const ArrayCodec& codec, const Data& elements) {
   return {encoded->begin(), encoded->end()};
 }
 
-absl::Status Feed(PieceDecoder& decoder, Span encoded, size_t step) {
+absl::Status FeedInSteps(PieceDecoder& decoder, Span encoded, size_t step) {
   while (!encoded.empty()) {
     const Span piece = encoded.first(std::min(step, encoded.size()));
     TESSERA_RETURN_IF_ERROR(decoder.Feed(piece));
@@ -68,7 +67,7 @@ absl::StatusOr<Data> BySlabs(const ArrayCodec& codec, Span encoded, const Box& p
     return CopyStrided(view, SubView(target, RelativeTo(box, part.origin())));
   };
   const auto decoder = codec.StartSlabs(part, slab_bytes, offset, scratch, put);
-  TESSERA_RETURN_IF_ERROR(Feed(*decoder, encoded, step));
+  TESSERA_RETURN_IF_ERROR(FeedInSteps(*decoder, encoded, step));
   EXPECT_EQ(elements * size, static_cast<int64_t>(memory.size())) << "each element once";
   EXPECT_LE(static_cast<int64_t>(scratch.elements.size()), std::max(slab_bytes, size));
   return memory;
@@ -187,7 +186,7 @@ TEST(SlabDecoderTest, AnErrorOfTheSinkEndsTheDecoding) {
       return Unavailable("full");
     };
     const auto decoder = codec.StartSlabs(Box::Whole(codec.array().shape), 100, 0, scratch, refuse);
-    EXPECT_THAT(Feed(*decoder, encoded, encoded.size()),
+    EXPECT_THAT(FeedInSteps(*decoder, encoded, encoded.size()),
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
     EXPECT_EQ(calls, 1);
   }

@@ -20,16 +20,16 @@ using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr const char* kId = "20260131T120000-0123456789abcdef";
+constexpr const char* kSaveId = "20260131T120000-0123456789abcdef";
 constexpr const char* kOtherId = "20260131T120001-fedcba9876543210";
 
 SaveRecord SampleSave() {
-  return {kId,           "model",   {"model/a", "model/b c"}, Placement::kInPlace, false, kOtherId,
+  return {kSaveId,       "model",   {"model/a", "model/b c"}, Placement::kInPlace, false, kOtherId,
           ThisProcess(), 1769860800};
 }
 
 CommitRecord SampleCommit() {
-  CommittedSave save{.id = kId,
+  CommittedSave save{.id = kSaveId,
                      .paths = {"model/a"},
                      .side_files = {"checkpoint_metadata.json"},
                      .obsolete_keys = {"model/a/7", ".tessera/manifests/x.json"},
@@ -75,7 +75,7 @@ TEST(SaveRecordTest, NamesTheFieldThatIsWrong) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   expect("\"schema\":1", "\"schema\":2", absl::StatusCode::kUnimplemented,
          "schema: expected 1, found 2");
-  expect(kId, "../x", kInvalid, "id: expected an id, found '../x'");
+  expect(kSaveId, "../x", kInvalid, "id: expected an id, found '../x'");
   expect(kOtherId, "", kInvalid, "holder: expected an id, found ''");
   expect("\"model/a\"", "\"../a\"", kInvalid, "paths: key '../a'");
   expect("\"model/a\"", "\".tessera/saves\"", kInvalid, "paths: path '.tessera/saves' lies in");
@@ -88,7 +88,7 @@ TEST(SaveRecordTest, NamesTheFieldThatIsWrong) {
 }
 
 TEST(SaveRecordTest, KeysAreOfIdsOnly) {
-  EXPECT_EQ(IdOfSaveKey(SaveKey(kId)), kId);
+  EXPECT_EQ(IdOfSaveKey(SaveKey(kSaveId)), kSaveId);
   for (const char* key : {".tessera/saves/x.json", ".tessera/saves/.json", ".tessera/saves/",
                           "saves/20260131T120000-0123456789abcdef.json"}) {
     EXPECT_EQ(IdOfSaveKey(key), "") << key;
@@ -160,32 +160,32 @@ TEST(PathSetTest, TellsWhatLiesBelow) {
 TEST(OwnerTest, AnIdIsAliveWhileThisProcessSaysSo) {
   const Owner me = ThisProcess();
   const auto hour = std::chrono::hours(1);
-  EXPECT_EQ(LivenessOf(me, kId, Now(), hour), Liveness::kDead);
+  EXPECT_EQ(LivenessOf(me, kSaveId, Now(), hour), Liveness::kDead);
   {
-    const LiveId live(kId);
-    EXPECT_EQ(LivenessOf(me, kId, 0, hour), Liveness::kAlive);
+    const LiveId live(kSaveId);
+    EXPECT_EQ(LivenessOf(me, kSaveId, 0, hour), Liveness::kAlive);
   }
-  EXPECT_EQ(LivenessOf(me, kId, Now(), hour), Liveness::kDead);
+  EXPECT_EQ(LivenessOf(me, kSaveId, Now(), hour), Liveness::kDead);
 }
 
 TEST(OwnerTest, AProcessOfThisBootIsLookedUp) {
   Owner other = ThisProcess();
   other.start += 1;  // the number was used again
-  EXPECT_EQ(LivenessOf(other, kId, Now(), std::chrono::hours(1)), Liveness::kDead);
+  EXPECT_EQ(LivenessOf(other, kSaveId, Now(), std::chrono::hours(1)), Liveness::kDead);
   other = ThisProcess();
   other.pid = 1;
   other.start = 0;
   other.pid = int64_t{1} << 40;
-  EXPECT_EQ(LivenessOf(other, kId, Now(), std::chrono::hours(1)), Liveness::kDead);
+  EXPECT_EQ(LivenessOf(other, kSaveId, Now(), std::chrono::hours(1)), Liveness::kDead);
 }
 
 TEST(OwnerTest, WhatCannotBeLookedUpHasALease) {
   const auto hour = std::chrono::hours(1);
   const auto expect_lease = [&](const Owner& owner) {
-    EXPECT_EQ(LivenessOf(owner, kId, Now() - 3500, hour), Liveness::kAlive);
-    EXPECT_EQ(LivenessOf(owner, kId, Now() - 3700, hour), Liveness::kExpired);
-    EXPECT_EQ(LivenessOf(owner, kId, INT64_MAX, hour), Liveness::kAlive);
-    EXPECT_EQ(LivenessOf(owner, kId, INT64_MIN, hour), Liveness::kExpired);
+    EXPECT_EQ(LivenessOf(owner, kSaveId, Now() - 3500, hour), Liveness::kAlive);
+    EXPECT_EQ(LivenessOf(owner, kSaveId, Now() - 3700, hour), Liveness::kExpired);
+    EXPECT_EQ(LivenessOf(owner, kSaveId, INT64_MAX, hour), Liveness::kAlive);
+    EXPECT_EQ(LivenessOf(owner, kSaveId, INT64_MIN, hour), Liveness::kExpired);
   };
   Owner other = ThisProcess();
   other.boot = "another";
@@ -205,7 +205,7 @@ TEST(OwnerTest, ARebootEndsWhatRanBefore) {
   before.boot = "another";
   before.machine = ThisProcess().machine.empty() ? "m" : before.machine;
   const bool known = !ThisProcess().machine.empty() && !ThisProcess().boot.empty();
-  EXPECT_EQ(LivenessOf(before, kId, Now(), std::chrono::hours(1)),
+  EXPECT_EQ(LivenessOf(before, kSaveId, Now(), std::chrono::hours(1)),
             known ? Liveness::kDead : Liveness::kAlive);
 }
 

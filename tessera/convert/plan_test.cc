@@ -68,10 +68,10 @@ class PlanConvertTest : public ::testing::Test {
   IoContext io_{{.in_flight = 2}};
 };
 
-ConvertRequest To(TargetFormat format) { return {.target = {.format = format}}; }
+ConvertRequest ToFormat(TargetFormat format) { return {.target = {.format = format}}; }
 
 TEST_F(PlanConvertTest, NamesPlacesAndUnits) {
-  ConvertRequest request = To(TargetFormat::kZarr2);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr2);
   request.float_dtype = DType::kFloat32;
   request.transposes = {{"0.*kernel"}};
   request.renames = {{"layers\\.(\\d+)\\.", "h\\1."}, {"kernel$", "weight"}};
@@ -97,7 +97,7 @@ TEST_F(PlanConvertTest, NamesPlacesAndUnits) {
 }
 
 TEST_F(PlanConvertTest, PutsTensorsIntoFilesOfALimitedSize) {
-  ConvertRequest request = To(TargetFormat::kSafetensors);
+  ConvertRequest request = ToFormat(TargetFormat::kSafetensors);
   request.target.shard_bytes = 150;
   TESSERA_ASSERT_OK_AND_ASSIGN(const ConvertPlan plan, Plan(Layers(), request));
   ASSERT_EQ(plan.set->files.size(), 2u);
@@ -108,7 +108,7 @@ TEST_F(PlanConvertTest, PutsTensorsIntoFilesOfALimitedSize) {
 }
 
 TEST_F(PlanConvertTest, TakesSelectedArraysOnly) {
-  ConvertRequest request = To(TargetFormat::kZarr3);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr3);
   request.match = "1\\..*kernel";
   TESSERA_ASSERT_OK_AND_ASSIGN(const ConvertPlan plan, Plan(Layers(), request));
   EXPECT_THAT(KeysOf(plan), ElementsAre(Pair("", "layers.1.kernel")));
@@ -118,7 +118,7 @@ TEST_F(PlanConvertTest, TakesSelectedArraysOnly) {
 }
 
 TEST_F(PlanConvertTest, ListsEveryArrayThatCannotBeTransposed) {
-  ConvertRequest request = To(TargetFormat::kZarr2);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr2);
   request.transposes = {{"scale"}, {"kernel", Dims{2, 0, 1}}};
   EXPECT_THAT(
       Plan(Layers(), request),
@@ -133,20 +133,20 @@ TEST_F(PlanConvertTest, ListsEveryArrayThatCannotBeTransposed) {
 }
 
 TEST_F(PlanConvertTest, ListsEveryKeyThatSeveralArraysWouldGet) {
-  ConvertRequest request = To(TargetFormat::kSafetensors);
+  ConvertRequest request = ToFormat(TargetFormat::kSafetensors);
   request.renames = {{"layers\\.\\d+", "h"}};
   EXPECT_THAT(Plan(Layers(), request),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("several arrays would get one key: h.kernel (from layers.0.kernel "
                                  "and layers.1.kernel)")));
-  request = To(TargetFormat::kZarr2);
+  request = ToFormat(TargetFormat::kZarr2);
   request.renames = {{"^layers\\.1\\.scale$", "layers.0.kernel.scale"}};
   EXPECT_THAT(Plan(Layers(), request),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("layers.0.kernel")));
 }
 
 TEST_F(PlanConvertTest, ListsEveryNewKeyWithAnEmptyPart) {
-  ConvertRequest request = To(TargetFormat::kZarr2);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr2);
   request.renames = {{"kernel$", ""}, {"\\.scale", "..scale"}};
   EXPECT_THAT(Plan(Layers(), request),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -159,7 +159,7 @@ TEST_F(PlanConvertTest, ListsEveryArrayWhoseDTypeTheFormatLacks) {
   source.Add({"a", {{4}, DType::kComplex128}, {4}})
       .Add({"b", {{4}, DType::kInt4}, {4}})
       .Add({"c", {{4}, DType::kInt8}, {4}});
-  EXPECT_THAT(Plan(source.path(), To(TargetFormat::kSafetensors)),
+  EXPECT_THAT(Plan(source.path(), ToFormat(TargetFormat::kSafetensors)),
               StatusIs(absl::StatusCode::kUnimplemented,
                        AllOf(HasSubstr("safetensors has no such dtype"), HasSubstr("a: complex128"),
                              HasSubstr("b: int4"), Not(HasSubstr("c: int8")))));
@@ -170,13 +170,13 @@ TEST_F(PlanConvertTest, ListsEveryArrayThatIsNoWholeBytesInAFile) {
   source.Add({"a", {{3}, DType::kFloat4E2m1fn}, {3}})
       .Add({"b", {{}, DType::kFloat4E2m1fn}, {}})
       .Add({"c", {{4}, DType::kFloat4E2m1fn}, {4}});
-  EXPECT_THAT(Plan(source.path(), To(TargetFormat::kSafetensors)),
+  EXPECT_THAT(Plan(source.path(), ToFormat(TargetFormat::kSafetensors)),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("a: "), HasSubstr("b: "), Not(HasSubstr("c: ")))));
 }
 
 TEST_F(PlanConvertTest, RefusesAPartOfAKeyThatIsNoNameOfAFolder) {
-  ConvertRequest request = To(TargetFormat::kZarr2);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr2);
   request.renames = {{"layers\\.0", "a/b"}};
   EXPECT_THAT(Plan(Layers(), request),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -187,7 +187,7 @@ TEST_F(PlanConvertTest, RefusesAPartOfAKeyThatIsNoNameOfAFolder) {
 }
 
 TEST_F(PlanConvertTest, NamesTheOptionOfAWrongPattern) {
-  ConvertRequest request = To(TargetFormat::kZarr2);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr2);
   request.match = "(";
   EXPECT_THAT(Plan(Layers(), request),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("match: pattern '('")));
@@ -200,12 +200,13 @@ TEST_F(PlanConvertTest, NamesTheOptionOfAWrongPattern) {
 
 TEST_F(PlanConvertTest, KeepsPrefixesOrPutsThemBeforeTheKeys) {
   const std::string source = Prefixed({{"model", "a"}, {"tx", "a"}});
-  TESSERA_ASSERT_OK_AND_ASSIGN(ConvertPlan plan, Plan(source, To(TargetFormat::kTensorstore)));
+  TESSERA_ASSERT_OK_AND_ASSIGN(ConvertPlan plan,
+                               Plan(source, ToFormat(TargetFormat::kTensorstore)));
   EXPECT_THAT(KeysOf(plan), ElementsAre(Pair("model", "a"), Pair("tx", "a")));
   EXPECT_EQ(plan.arrays[0].place.record.path, "model/a");
-  TESSERA_ASSERT_OK_AND_ASSIGN(plan, Plan(source, To(TargetFormat::kSafetensors)));
+  TESSERA_ASSERT_OK_AND_ASSIGN(plan, Plan(source, ToFormat(TargetFormat::kSafetensors)));
   EXPECT_THAT(KeysOf(plan), ElementsAre(Pair("", "model.a"), Pair("", "tx.a")));
-  ConvertRequest request = To(TargetFormat::kTensorstore);
+  ConvertRequest request = ToFormat(TargetFormat::kTensorstore);
   request.target.prefix = "all";
   TESSERA_ASSERT_OK_AND_ASSIGN(plan, Plan(source, request));
   EXPECT_THAT(KeysOf(plan), ElementsAre(Pair("all", "model.a"), Pair("all", "tx.a")));
@@ -217,14 +218,14 @@ TEST_F(PlanConvertTest, KeepsPrefixesOrPutsThemBeforeTheKeys) {
 
 TEST_F(PlanConvertTest, ShowsOneOnlyPrefixInNoKey) {
   const std::string source = Prefixed({{"model", "a"}, {"model", "b"}});
-  TESSERA_ASSERT_OK_AND_ASSIGN(ConvertPlan plan, Plan(source, To(TargetFormat::kZarr2)));
+  TESSERA_ASSERT_OK_AND_ASSIGN(ConvertPlan plan, Plan(source, ToFormat(TargetFormat::kZarr2)));
   EXPECT_THAT(KeysOf(plan), ElementsAre(Pair("", "a"), Pair("", "b")));
-  TESSERA_ASSERT_OK_AND_ASSIGN(plan, Plan(source, To(TargetFormat::kTensorstore)));
+  TESSERA_ASSERT_OK_AND_ASSIGN(plan, Plan(source, ToFormat(TargetFormat::kTensorstore)));
   EXPECT_THAT(KeysOf(plan), ElementsAre(Pair("model", "a"), Pair("model", "b")));
 }
 
 TEST_F(PlanConvertTest, RefusesARenameThatChangesAPrefixThatIsKept) {
-  ConvertRequest request = To(TargetFormat::kTensorstore);
+  ConvertRequest request = ToFormat(TargetFormat::kTensorstore);
   request.renames = {{"^tx", "optimizer"}};
   EXPECT_THAT(Plan(Prefixed({{"model", "a"}, {"tx", "a"}}), request),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -237,7 +238,7 @@ TEST_F(PlanConvertTest, SharesUnitsEvenlyAmongRanks) {
       .Add({"b", {{100}, DType::kInt8}, {100}})
       .Add({"c", {{300, 100}, DType::kInt8}, {10, 100}});
   const PlanFacts facts{.budget_bytes = 2 << 20, .workers = 1, .ranks = 4};
-  ConvertRequest request = To(TargetFormat::kZarr2);
+  ConvertRequest request = ToFormat(TargetFormat::kZarr2);
   TESSERA_ASSERT_OK_AND_ASSIGN(const ConvertPlan plan, Plan(source.path(), request, facts));
   int64_t sum = 0, most = 0;
   for (const int64_t bytes : plan.rank_bytes) sum += bytes, most = std::max(most, bytes);
@@ -263,9 +264,9 @@ TEST_F(PlanConvertTest, SharesUnitsEvenlyAmongRanks) {
 }
 
 TEST_F(PlanConvertTest, RefusesABudgetThatHoldsNotOneChunk) {
-  EXPECT_THAT(Plan(Layers(), To(TargetFormat::kZarr2), {.budget_bytes = 1000}),
+  EXPECT_THAT(Plan(Layers(), ToFormat(TargetFormat::kZarr2), {.budget_bytes = 1000}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("layers.0.kernel: ")));
-  EXPECT_THAT(Plan(Layers(), To(TargetFormat::kZarr2), {.budget_bytes = 0}),
+  EXPECT_THAT(Plan(Layers(), ToFormat(TargetFormat::kZarr2), {.budget_bytes = 0}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the budget is 0 bytes")));
 }
 

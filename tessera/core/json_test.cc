@@ -13,11 +13,10 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(ParseJsonTest, RefusesANulAndWhatFollowsIt) {
   EXPECT_THAT(ParseJson(std::string_view("1\0", 2)),

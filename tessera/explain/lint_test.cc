@@ -31,7 +31,7 @@ const std::vector<LintArray> kModel{Array("embed/embedding", {64, 16}),
                                     Array("layers/1/norm/scale", {10}),
                                     Array("step", {})};
 
-std::optional<mesh::Mesh> MeshOf(std::string_view text) { return *mesh::ParseMesh(text); }
+std::optional<mesh::Mesh> ParsedMesh(std::string_view text) { return *mesh::ParseMesh(text); }
 
 std::vector<std::string> Linted(const Rules& rules, const std::optional<mesh::Mesh>& mesh = {}) {
   const auto problems = Lint(kModel, rules, mesh);
@@ -46,7 +46,7 @@ std::vector<std::string> Linted(const Rules& rules, const std::optional<mesh::Me
 
 TEST(LintTest, GoodRulesHaveNoProblems) {
   EXPECT_THAT(Linted({{"kernel$", {"fsdp", "tp"}}, {"embedding", {"tp"}}, {".*", {}}},
-                     MeshOf("fsdp=2,tp=4")),
+                     ParsedMesh("fsdp=2,tp=4")),
               ElementsAre("replicated 2 2: 'layers.1.norm.scale', 'layers.0.norm.scale': whole on "
                           "every device, 64 B of 6.07 KiB | "));
 }
@@ -58,7 +58,7 @@ TEST(LintTest, TellsAllProblemsAtOnce) {
               {"q_proj/kernel", {"tp"}},
               {"scale", {"tp"}},
               {"embeding$", {{"tp", "tp"}}}},
-             MeshOf("fsdp=2,tp=4")),
+             ParsedMesh("fsdp=2,tp=4")),
       ElementsAre(
           HasSubstr("bad_pattern 0 0: "),
           "unknown_axis 1 2: P('fdsp', 'tp') names the axis 'fdsp', but the mesh is fsdp=2,tp=4; "

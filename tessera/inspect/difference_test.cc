@@ -27,8 +27,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using What = ChangedArray::What;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kFloatNan = std::numeric_limits<float>::quiet_NaN();
 
 TestArray Floats(std::string path, Dims shape, Dims chunks, const std::vector<float>& values) {
   return {std::move(path), {std::move(shape), DType::kFloat32}, std::move(chunks), BytesOf(values)};
@@ -184,8 +184,9 @@ TEST(CompareElementsTest, MeasuresFloats) {
 }
 
 TEST(CompareElementsTest, TakesNanForNanAndZeroForZero) {
-  const Comparison found = Compare<float, float>(DType::kFloat32, {0, kNan, 1, kNan},
-                                                 DType::kFloat32, {-0.0F, -kNan, kNan, kNan});
+  const Comparison found =
+      Compare<float, float>(DType::kFloat32, {0, kFloatNan, 1, kFloatNan}, DType::kFloat32,
+                            {-0.0F, -kFloatNan, kFloatNan, kFloatNan});
   EXPECT_EQ(found.different, 3);
   EXPECT_EQ(found.distances->same_number, 2);
   EXPECT_EQ(found.distances->nan_mismatches, 1);
@@ -195,11 +196,11 @@ TEST(CompareElementsTest, TakesNanForNanAndZeroForZero) {
 }
 
 TEST(CompareElementsTest, CallsInfinityFarFromNumbers) {
-  const Comparison found =
-      Compare<double, double>(DType::kFloat64, {kInf, kInf, 1}, DType::kFloat64, {kInf, 1, 1});
+  const Comparison found = Compare<double, double>(DType::kFloat64, {kInfinity, kInfinity, 1},
+                                                   DType::kFloat64, {kInfinity, 1, 1});
   EXPECT_EQ(found.different, 1);
-  EXPECT_EQ(found.distances->max_abs, Number(kInf));
-  EXPECT_EQ(found.distances->max_rel, kInf);
+  EXPECT_EQ(found.distances->max_abs, Number(kInfinity));
+  EXPECT_EQ(found.distances->max_rel, kInfinity);
   EXPECT_EQ(found.distances->Cosine(), 1);
 }
 

@@ -11,12 +11,11 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr std::string_view kTwoPrefixes = R"({
   "format": "tensorstore", "version": "0.1.0",

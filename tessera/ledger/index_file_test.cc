@@ -9,14 +9,13 @@ namespace tessera::ledger {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
-constexpr std::string_view kTwoPrefixes = R"({
+constexpr std::string_view kTwoLists = R"({
   "format": "tensorstore", "version": "0.1.0",
   "prefixes": {
     "opt": [{"path": "opt/mu/w", "shape": [2], "dtype": "float32"}],
@@ -25,7 +24,7 @@ constexpr std::string_view kTwoPrefixes = R"({
   }})";
 
 TEST(DecodeIndexFileTest, KeepsTheOrderOfTheFile) {
-  TESSERA_ASSERT_OK_AND_ASSIGN(const auto index, DecodeIndexFile(kTwoPrefixes));
+  TESSERA_ASSERT_OK_AND_ASSIGN(const auto index, DecodeIndexFile(kTwoLists));
   EXPECT_EQ(index.version, "0.1.0");
   ASSERT_TRUE(index.prefixes.has_value());
   ASSERT_EQ(index.prefixes->size(), 2u);
@@ -52,7 +51,7 @@ TEST(DecodeIndexFileTest, ErrorsNameTheField) {
 }
 
 TEST(SelectArraysTest, ChoosesTheListThatIsMeant) {
-  const auto index = *DecodeIndexFile(kTwoPrefixes);
+  const auto index = *DecodeIndexFile(kTwoLists);
   EXPECT_EQ(SelectArrays(index, "model")->arrays.size(), 2u);
   EXPECT_THAT(SelectArrays(index, ""),
               StatusIs(kInvalid, HasSubstr("one must be chosen: 'opt', 'model'")));

@@ -14,11 +14,10 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(JsonDocumentTest, AgreesWithTheParserOfTheCoreOnWhatIsJson) {
   using namespace std::string_view_literals;

@@ -11,16 +11,15 @@ namespace tessera::ledger {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
-
 const char* const kZarray = R"({"chunks":[2],"shape":[4],"zarr_format":2})";
 
-Manifest Small() {
+Manifest SmallManifest() {
   return {.id = "s1",
           .prefix = "model",
           .index_digest = {1, 2},
@@ -37,7 +36,7 @@ std::string Around(std::string_view rest) {
 
 // The small manifest with `from` replaced by `to`, and the digest made right again.
 std::string Edited(std::string_view from, std::string_view to) {
-  std::string text = *EncodeManifest(Small());
+  std::string text = *EncodeManifest(SmallManifest());
   text.erase(0, text.find('\n') + 1);
   const size_t at = text.find(from);
   TESSERA_CHECK(at != std::string::npos);
@@ -57,13 +56,13 @@ TEST(EncodeManifestTest, WritesEqualDocumentsOnce) {
       "\n"
       R"(,["model/e","zarr.json",1,[]]],)"
       R"("files":[["model_structure.json",20,"0000000000000009000000000000000a"]]})";
-  EXPECT_THAT(EncodeManifest(Small()), IsOkAndHolds(Around(rest)));
+  EXPECT_THAT(EncodeManifest(SmallManifest()), IsOkAndHolds(Around(rest)));
 }
 
 TEST(DecodeManifestTest, GivesBackWhatWasEncoded) {
-  EXPECT_THAT(DecodeManifest(*EncodeManifest(Small())), IsOkAndHolds(Small()));
+  EXPECT_THAT(DecodeManifest(*EncodeManifest(SmallManifest())), IsOkAndHolds(SmallManifest()));
   EXPECT_THAT(DecodeManifest(*EncodeManifest(Manifest())), IsOkAndHolds(Manifest()));
-  Manifest odd = Small();
+  Manifest odd = SmallManifest();
   odd.prefix = "é\U0001F333\"\n";
   odd.arrays = {{".", ".zarray", "raw é\t", {{"c/0/1", INT64_MAX, {~0u, ~0u}}}}};
   odd.replaces = ".tessera/manifests/s1.json";
@@ -87,14 +86,14 @@ TEST(EncodeManifestTest, WritesTheExampleOfTheFormatPage) {
 }
 
 TEST(EncodeManifestTest, RefusesTextThatIsNotUtf8) {
-  Manifest bad = Small();
+  Manifest bad = SmallManifest();
   bad.arrays[0].path = "model/\xFF";
   EXPECT_THAT(EncodeManifest(bad),
               StatusIs(kInvalid, "manifest: text that is not UTF-8 cannot be written: '\\xff'"));
 }
 
 TEST(DecodeManifestTest, RefusesEachFlippedByte) {
-  const std::string text = *EncodeManifest(Small());
+  const std::string text = *EncodeManifest(SmallManifest());
   for (size_t at = 0; at < text.size(); ++at) {
     for (const int mask : {1, 2, 4, 8, 16, 32, 64, 128, 255}) {
       std::string damaged = text;
@@ -108,7 +107,7 @@ TEST(DecodeManifestTest, RefusesEachFlippedByte) {
 }
 
 TEST(DecodeManifestTest, RefusesEachTruncationAndAddition) {
-  const std::string text = *EncodeManifest(Small());
+  const std::string text = *EncodeManifest(SmallManifest());
   for (size_t size = 0; size < text.size(); ++size) {
     ASSERT_THAT(DecodeManifest(text.substr(0, size)),
                 StatusIs(kDataLoss, AnyOf(HasSubstr("does not begin like a manifest"),

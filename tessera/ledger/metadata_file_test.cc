@@ -10,10 +10,9 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(CheckpointMetadataTest, WritesOneLineAsPythonDoes) {
   const CheckpointMetadata metadata{.version = "0.1.0",

@@ -13,10 +13,9 @@ namespace tessera::ledger {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 using Paths = std::vector<std::string>;
 

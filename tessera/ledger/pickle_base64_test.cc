@@ -11,10 +11,9 @@
 namespace tessera::ledger {
 namespace {
 
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string Encoded(std::string_view text) { return EncodeBase64(std::as_bytes(std::span(text))); }
 

@@ -13,11 +13,10 @@ namespace tessera::ledger {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kUnimplemented;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 std::vector<std::byte> Bytes(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));

@@ -16,13 +16,12 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kUnimplemented;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 using tree::LeafMark;
 using tree::Structure;
-
-constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
 const Structure kLeaf{LeafMark{}};
 
@@ -45,7 +44,7 @@ std::string Node(int kind, int arity, const std::string& data, const std::string
 
 std::string LeafNode() { return Node(0, 0, "N", "N", 1, 1); }
 
-absl::StatusOr<Structure> Decoded(const std::string& nodes) {
+absl::StatusOr<Structure> DecodedTree(const std::string& nodes) {
   return DecodeTreeDef(WithNodes(nodes));
 }
 
@@ -83,29 +82,31 @@ TEST(DecodeTreeDefTest, APickleOfSomethingElseIsRefused) {
 }
 
 TEST(DecodeTreeDefTest, NodesThatContradictThemselvesAreDataLoss) {
-  EXPECT_THAT(Decoded(LeafNode()), IsOkAndHolds(kLeaf));
-  EXPECT_THAT(Decoded(""), StatusIs(kDataLoss, "the tree definition has 0 roots, expected one"));
-  EXPECT_THAT(Decoded(LeafNode() + LeafNode()),
+  EXPECT_THAT(DecodedTree(LeafNode()), IsOkAndHolds(kLeaf));
+  EXPECT_THAT(DecodedTree(""),
+              StatusIs(kDataLoss, "the tree definition has 0 roots, expected one"));
+  EXPECT_THAT(DecodedTree(LeafNode() + LeafNode()),
               StatusIs(kDataLoss, "the tree definition has 2 roots, expected one"));
-  EXPECT_THAT(Decoded(LeafNode() + Node(4, 2, "N", "N", 2, 3)),
+  EXPECT_THAT(DecodedTree(LeafNode() + Node(4, 2, "N", "N", 2, 3)),
               StatusIs(kDataLoss,
                        "node 1 of the tree definition: it has 2 children, but 1 nodes "
                        "stand before it"));
-  EXPECT_THAT(Decoded(LeafNode() + Node(4, 1, "N", "N", 2, 2)),
+  EXPECT_THAT(DecodedTree(LeafNode() + Node(4, 1, "N", "N", 2, 2)),
               StatusIs(kDataLoss, HasSubstr("says that it has 2 leaves and 2 nodes, but there "
                                             "are 1 and 2")));
-  EXPECT_THAT(Decoded(Node(4, 0, "K\x01", "N", 0, 1)),
+  EXPECT_THAT(DecodedTree(Node(4, 0, "K\x01", "N", 0, 1)),
               StatusIs(kDataLoss, HasSubstr("a node of kind 4 has data or a type")));
-  EXPECT_THAT(Decoded("N"), StatusIs(kDataLoss, HasSubstr("expected a tuple of 6, found a None")));
-  EXPECT_THAT(Decoded(Node(9, 0, "N", "N", 0, 1)),
+  EXPECT_THAT(DecodedTree("N"),
+              StatusIs(kDataLoss, HasSubstr("expected a tuple of 6, found a None")));
+  EXPECT_THAT(DecodedTree(Node(9, 0, "N", "N", 0, 1)),
               StatusIs(kUnimplemented, HasSubstr("nodes of kind 9 are not known")));
-  EXPECT_THAT(Decoded(LeafNode() + Node(5, 1, "]", "N", 1, 2)),
+  EXPECT_THAT(DecodedTree(LeafNode() + Node(5, 1, "]", "N", 1, 2)),
               StatusIs(kDataLoss, HasSubstr("expected a list of 1 keys, found a list")));
 }
 
 TEST(DecodeTreeDefTest, KeysMustBeSortedAndDistinct) {
   const auto dict = [](const std::string& keys) {
-    return Decoded(LeafNode() + LeafNode() + Node(5, 2, "](" + keys + "e", "N", 2, 3));
+    return DecodedTree(LeafNode() + LeafNode() + Node(5, 2, "](" + keys + "e", "N", 2, 3));
   };
   EXPECT_THAT(dict("\x8c\x01"
                    "a\x8c\x01"
@@ -127,9 +128,11 @@ TEST(DecodeTreeDefTest, KeysThatShareTheirPartsDoNotGrowWithoutBound) {
       key += "\x94h" + std::string(1, static_cast<char>(8 + i)) + "\x86";
     return LeafNode() + Node(5, 1, "](" + key + "e", "N", 1, 2);
   };
-  EXPECT_THAT(Decoded(tuples(3)), IsOk());
-  EXPECT_THAT(Decoded(tuples(30)), StatusIs(kUnimplemented, HasSubstr("take more than 67108864")));
-  EXPECT_THAT(Decoded(tuples(40)), StatusIs(kUnimplemented, HasSubstr("nested deeper than 32")));
+  EXPECT_THAT(DecodedTree(tuples(3)), IsOk());
+  EXPECT_THAT(DecodedTree(tuples(30)),
+              StatusIs(kUnimplemented, HasSubstr("take more than 67108864")));
+  EXPECT_THAT(DecodedTree(tuples(40)),
+              StatusIs(kUnimplemented, HasSubstr("nested deeper than 32")));
 }
 
 TEST(DecodeTreeDefTest, ATreeTooDeepIsDataLoss) {
@@ -142,8 +145,8 @@ TEST(DecodeTreeDefTest, ATreeTooDeepIsDataLoss) {
     }
     return nodes;
   };
-  EXPECT_THAT(Decoded(chain(1000)), IsOk());
-  EXPECT_THAT(Decoded(chain(1001)),
+  EXPECT_THAT(DecodedTree(chain(1000)), IsOk());
+  EXPECT_THAT(DecodedTree(chain(1001)),
               StatusIs(kDataLoss, HasSubstr("nested deeper than 1000 containers")));
 }
 

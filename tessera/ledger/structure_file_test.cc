@@ -14,13 +14,13 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
+using ::tessera::testing::kUnimplemented;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kMismatch = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
 SavedTree Array(int64_t record) { return SavedTree(SavedLeaf(ArrayLeaf{record})); }
 SavedTree Plain(tree::Scalar scalar) { return SavedTree(SavedLeaf(std::move(scalar))); }

@@ -17,23 +17,22 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 using tree::DictKey;
 using tree::Scalar;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
-SavedTree Array(int64_t record) { return SavedTree::Leaf(ArrayLeaf{record}); }
-SavedTree Value(Scalar scalar) { return SavedTree::Leaf(std::move(scalar)); }
+SavedTree ArrayOf(int64_t record) { return SavedTree::Leaf(ArrayLeaf{record}); }
+SavedTree ScalarOf(Scalar scalar) { return SavedTree::Leaf(std::move(scalar)); }
 
 double DoubleOf(const SavedTree& tree) { return std::get<double>(std::get<Scalar>(tree.leaf())); }
 
 TEST(EncodeStructureTest, WritesContainersBeforeTheirChildren) {
   const SavedTree tree = SavedTree::MakeDict({
-      {"w", SavedTree::List({Array(1), SavedTree::None()})},
-      {"b", Array(0)},
-      {"n", Value(int64_t{3})},
+      {"w", SavedTree::List({ArrayOf(1), SavedTree::None()})},
+      {"b", ArrayOf(0)},
+      {"n", ScalarOf(int64_t{3})},
   });
   EXPECT_THAT(EncodeStructure(tree),
               IsOkAndHolds(R"([{"dict":["w","b","n"]},{"list":2},1,null,0,{"int":3}])"));
@@ -41,12 +40,12 @@ TEST(EncodeStructureTest, WritesContainersBeforeTheirChildren) {
 
 TEST(EncodeStructureTest, WritesEveryKindOfNode) {
   const SavedTree tree = SavedTree::Tuple({
-      SavedTree::MakeOrderedDict({{"b", Array(0)}, {"a", SavedTree::None()}}),
-      *SavedTree::DefaultDict("list", {{2, Array(1)}}),
-      SavedTree::MakeNamedTuple("Point", {{"x", Array(2)}}),
-      *SavedTree::Record("Adam", {{"mu", Array(3)}}, {{"lr", "0.1"}}),
-      *SavedTree::Custom("Bag", "s", {Array(4)}),
-      *SavedTree::CustomWithNames("Box", "", {{"in", Array(5)}}),
+      SavedTree::MakeOrderedDict({{"b", ArrayOf(0)}, {"a", SavedTree::None()}}),
+      *SavedTree::DefaultDict("list", {{2, ArrayOf(1)}}),
+      SavedTree::MakeNamedTuple("Point", {{"x", ArrayOf(2)}}),
+      *SavedTree::Record("Adam", {{"mu", ArrayOf(3)}}, {{"lr", "0.1"}}),
+      *SavedTree::Custom("Bag", "s", {ArrayOf(4)}),
+      *SavedTree::CustomWithNames("Box", "", {{"in", ArrayOf(5)}}),
       SavedTree::Leaf(OpaqueLeaf{"optax.State"}),
   });
   const std::string text = *EncodeStructure(tree);
@@ -60,10 +59,10 @@ TEST(EncodeStructureTest, WritesEveryKindOfNode) {
 
 TEST(EncodeStructureTest, KeepsKeysOfEveryKind) {
   const SavedTree tree = SavedTree::MakeOrderedDict({
-      {"1", Array(0)},
-      {1, Array(1)},
-      {false, Array(2)},
-      {DictKey::MakeTuple({"a", DictKey::MakeTuple({}), true}), Array(3)},
+      {"1", ArrayOf(0)},
+      {1, ArrayOf(1)},
+      {false, ArrayOf(2)},
+      {DictKey::MakeTuple({"a", DictKey::MakeTuple({}), true}), ArrayOf(3)},
   });
   const std::string text = *EncodeStructure(tree);
   EXPECT_EQ(text, R"([{"ordered dict":["1",1,false,["a",[],true]]},0,1,2,3])");
@@ -73,7 +72,7 @@ TEST(EncodeStructureTest, KeepsKeysOfEveryKind) {
 }
 
 TEST(EncodeStructureTest, KeepsTheOrderThatADictWasGivenIn) {
-  const SavedTree tree = SavedTree::MakeDict({{"z", Array(1)}, {"a", Array(0)}});
+  const SavedTree tree = SavedTree::MakeDict({{"z", ArrayOf(1)}, {"a", ArrayOf(0)}});
   TESSERA_ASSERT_OK_AND_ASSIGN(const SavedTree back, DecodeStructure(*EncodeStructure(tree), 2));
   EXPECT_EQ(back.def()->insertion, tree.def()->insertion);
   EXPECT_EQ(back.def()->keys[back.def()->GivenAt(0)], DictKey("z"));
@@ -86,11 +85,11 @@ TEST(EncodeStructureTest, FloatsComeBackBitForBit) {
         Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), -Limits::quiet_NaN(),
         std::bit_cast<double>(uint64_t{0x7FF0000000000001})}) {
     TESSERA_ASSERT_OK_AND_ASSIGN(const SavedTree back,
-                                 DecodeStructure(*EncodeStructure(Value(value)), 0));
+                                 DecodeStructure(*EncodeStructure(ScalarOf(value)), 0));
     EXPECT_EQ(std::bit_cast<uint64_t>(DoubleOf(back)), std::bit_cast<uint64_t>(value)) << value;
   }
-  EXPECT_THAT(EncodeStructure(Value(1.0)), IsOkAndHolds(R"([{"float":1.0}])"));
-  EXPECT_THAT(EncodeStructure(Value(Limits::infinity())),
+  EXPECT_THAT(EncodeStructure(ScalarOf(1.0)), IsOkAndHolds(R"([{"float":1.0}])"));
+  EXPECT_THAT(EncodeStructure(ScalarOf(Limits::infinity())),
               IsOkAndHolds(R"([{"float":"7ff0000000000000"}])"));
 }
 
@@ -99,8 +98,8 @@ TEST(EncodeStructureTest, KeepsTheTypesOfScalars) {
        {Scalar(true), Scalar(int64_t{1}), Scalar(1.0), Scalar(std::complex<double>(-0.0, 2)),
         Scalar(std::string("1\n\"é\U0001F333")), Scalar(std::string()),
         Scalar(std::numeric_limits<int64_t>::min())}) {
-    const std::string text = *EncodeStructure(Value(scalar));
-    EXPECT_THAT(DecodeStructure(text, 0), IsOkAndHolds(Value(scalar))) << text;
+    const std::string text = *EncodeStructure(ScalarOf(scalar));
+    EXPECT_THAT(DecodeStructure(text, 0), IsOkAndHolds(ScalarOf(scalar))) << text;
   }
 }
 
@@ -124,7 +123,7 @@ TEST(EncodeStructureTest, RandomTreesComeBack) {
 }
 
 SavedTree Nested(size_t depth) {
-  SavedTree tree = Array(0);
+  SavedTree tree = ArrayOf(0);
   for (size_t i = 0; i < depth; ++i) tree = SavedTree::List({std::move(tree)});
   return tree;
 }
@@ -142,7 +141,7 @@ TEST(EncodeStructureTest, TakesTreesAsDeepAsTreesMayBe) {
 }
 
 TEST(EncodeStructureTest, RefusesTextThatIsNotUtf8) {
-  EXPECT_THAT(EncodeStructure(Value(std::string("a\xFF"))),
+  EXPECT_THAT(EncodeStructure(ScalarOf(std::string("a\xFF"))),
               StatusIs(kInvalid, "structure: text that is not UTF-8 cannot be written: '\\xff'"));
 }
 

@@ -8,6 +8,7 @@
 
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/mesh/analyze_sharding_strategy.h"
+#include "tessera/mesh/testing/meshes.h"
 
 namespace tessera::mesh {
 namespace {
@@ -18,14 +19,13 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using testing::M24;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
 using ArrayTree = tree::Tree<ShapeDtype>;
 using SpecTree = tree::Tree<PartitionSpec>;
 using SpecMap = std::map<std::string, PartitionSpec>;
-
-Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
 
 ArrayTree Sample() {
   return ArrayTree::MakeDict({{"w", ShapeDtype{{8, 16}}}, {"b", ShapeDtype{{16}}}});

@@ -8,6 +8,7 @@
 
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/mesh/testing/arbitrary.h"
+#include "tessera/mesh/testing/meshes.h"
 
 namespace tessera::mesh {
 namespace {
@@ -17,10 +18,9 @@ using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::M24;
 
 using Names = std::vector<std::string>;
-
-Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
 
 TEST(GetMeshAxisNamesTest, AreInMeshOrder) {
   EXPECT_THAT(GetMeshAxisNames(M24()), IsOkAndHolds(ElementsAre("dp", "tp")));

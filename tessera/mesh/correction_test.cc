@@ -9,6 +9,7 @@
 #include "tessera/mesh/mesh_scope.h"
 #include "tessera/mesh/settings.h"
 #include "tessera/mesh/testing/arbitrary.h"
+#include "tessera/mesh/testing/meshes.h"
 
 namespace tessera::mesh {
 namespace {
@@ -19,9 +20,8 @@ using ::tessera::testing::LogCapture;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
-Mesh M18() { return *Mesh::MakeHost({{"dp", 1}, {"tp", 8}}); }
+using testing::M18;
+using testing::M24;
 
 PartitionSpec Corrected(const Dims& shape, const PartitionSpec& spec, const Mesh& mesh = M24()) {
   return GetCorrectedNamedSharding(shape, spec, {.mesh = mesh})->sharding.spec();

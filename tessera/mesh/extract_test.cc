@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/core/testing/status_matchers.h"
+#include "tessera/mesh/testing/meshes.h"
 
 namespace tessera::mesh {
 namespace {
@@ -15,11 +16,11 @@ using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::M24;
 
 using LeafTree = tree::Tree<LeafInfo>;
 using SpecTree = tree::Tree<PartitionSpec>;
 
-Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
 NamedSharding On(PartitionSpec spec) { return *NamedSharding::Make(M24(), std::move(spec)); }
 
 LeafInfo Array(LeafSharding sharding) {
@@ -29,7 +30,7 @@ LeafInfo Host() { return {LeafKind::kHostArray, ShapeDtype{{2}}, {}, "host array
 LeafInfo Number() { return {.kind = LeafKind::kNumber, .type_name = "number"}; }
 LeafInfo Text() { return {.type_name = "text"}; }
 
-LeafTree Sample() {
+LeafTree SampleLeaves() {
   return LeafTree::MakeDict({{"a", Array(On({"dp"}))},
                              {"b", Array(SingleDeviceSharding{})},
                              {"c", Number()},
@@ -41,8 +42,8 @@ TEST(ExtractShardingStructureTest, GivesNamedShardingsOfDeviceArraysOnly) {
                                                 {"b", std::optional<NamedSharding>()},
                                                 {"c", std::optional<NamedSharding>()},
                                                 {"n", ShardingTree::None()}});
-  EXPECT_THAT(ExtractShardingStructure(Sample()), IsOkAndHolds(expected));
-  EXPECT_THAT(GetShardingsWithStructure(Sample()), IsOkAndHolds(expected));
+  EXPECT_THAT(ExtractShardingStructure(SampleLeaves()), IsOkAndHolds(expected));
+  EXPECT_THAT(GetShardingsWithStructure(SampleLeaves()), IsOkAndHolds(expected));
   EXPECT_THAT(ExtractShardingStructure(LeafTree::MakeDict({})),
               IsOkAndHolds(ShardingTree::MakeDict({})));
 }
@@ -60,7 +61,7 @@ TEST(ExtractShardingsTest, BindsBareSpecsToTheMesh) {
 }
 
 TEST(ExtractShardingsTest, NeedsNoMeshWhereNoLeafDoes) {
-  EXPECT_THAT(ExtractShardings(Sample()), IsOk());
+  EXPECT_THAT(ExtractShardings(SampleLeaves()), IsOk());
   EXPECT_THAT(ExtractShardings(LeafTree::MakeDict({})), IsOk());
 }
 
@@ -71,7 +72,7 @@ TEST(ExtractShardingsTest, AnUnknownAxisNamesTheLeaf) {
 }
 
 TEST(GetPartitionSpecTest, NumbersAndUnplacedArraysAreReplicated) {
-  EXPECT_THAT(GetPartitionSpec(Sample()),
+  EXPECT_THAT(GetPartitionSpec(SampleLeaves()),
               IsOkAndHolds(SpecTree::MakeDict({{"a", PartitionSpec{"dp"}},
                                                {"b", PartitionSpec()},
                                                {"c", PartitionSpec()},

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tessera/core/testing/status_matchers.h"
+#include "tessera/mesh/testing/meshes.h"
 
 namespace tessera::mesh {
 namespace {
@@ -16,9 +17,8 @@ using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
-Mesh M18() { return *Mesh::MakeHost({{"dp", 1}, {"tp", 8}}); }
+using testing::M18;
+using testing::M24;
 
 TEST(MeshScopeTest, WithoutAMeshTheErrorTellsHowToGiveOne) {
   const auto none = GetIncontextMesh();

@@ -10,11 +10,10 @@ namespace {
 
 using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(MeshTest, LaysDevicesOutInRowMajorOrder) {
   TESSERA_ASSERT_OK_AND_ASSIGN(const Mesh mesh, Mesh::MakeHost({{"dp", 2}, {"tp", 4}}));

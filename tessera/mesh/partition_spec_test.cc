@@ -10,9 +10,8 @@ namespace tessera::mesh {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(PartitionSpecTest, LengthIsPartOfTheValue) {
   EXPECT_FALSE(PartitionSpec() == PartitionSpec({nullptr}));

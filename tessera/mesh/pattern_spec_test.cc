@@ -10,11 +10,10 @@ namespace tessera::mesh {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::LogCapture;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::StatusOr<PartitionSpec> SpecOf(std::string_view text, std::string_view name,
                                      PatternSpecOptions options = {}) {

@@ -13,6 +13,7 @@ namespace {
 
 using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -23,10 +24,8 @@ using LeafTree = tree::Tree<LeafInfo>;
 using SpecTree = tree::Tree<PartitionSpec>;
 using Rules = std::vector<PartitionRule>;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 ShapeDtype F32(Dims shape) { return {std::move(shape), DType::kFloat32}; }
-LeafInfo Number() { return {.kind = LeafKind::kNumber, .type_name = "number"}; }
+LeafInfo NumberLeaf() { return {.kind = LeafKind::kNumber, .type_name = "number"}; }
 
 template <typename T>
 absl::StatusOr<SpecTree> Match(const Rules& rules, const tree::Tree<T>& tree,
@@ -37,7 +36,8 @@ absl::StatusOr<SpecTree> Match(const Rules& rules, const tree::Tree<T>& tree,
 
 TEST(MatchPartitionRulesTest, TheDocumentedExample) {
   const Rules rules{{".*weight", {"model", nullptr}}};
-  const auto numbers = LeafTree::MakeDict({{"layer/weight", Number()}, {"layer/bias", Number()}});
+  const auto numbers =
+      LeafTree::MakeDict({{"layer/weight", NumberLeaf()}, {"layer/bias", NumberLeaf()}});
   EXPECT_THAT(Match(rules, numbers),
               IsOkAndHolds(SpecTree::MakeDict(
                   {{"layer/weight", PartitionSpec()}, {"layer/bias", PartitionSpec()}})));

@@ -9,21 +9,21 @@
 
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/mesh/testing/arbitrary.h"
+#include "tessera/mesh/testing/meshes.h"
 
 namespace tessera::mesh {
 namespace {
 
 using ::tessera::testing::HasKind;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::M18;
+using testing::M24;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
-Mesh M24() { return *Mesh::MakeHost({{"dp", 2}, {"tp", 4}}); }
-Mesh M18() { return *Mesh::MakeHost({{"dp", 1}, {"tp", 8}}); }
 Sharding On(const Mesh& mesh, PartitionSpec spec) { return *NamedSharding::Make(mesh, spec); }
 
 TEST(NamedShardingTest, RefusesUnknownAndRepeatedAxes) {

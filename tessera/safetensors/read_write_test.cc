@@ -60,13 +60,13 @@ std::vector<std::byte> ElementsOf(const Dims& shape, DType dtype) {
   return elements;
 }
 
-struct Case {
+struct TypeAndShape {
   DType dtype;
   Dims shape;
 };
 
-const std::vector<Case>& Cases() {
-  static const std::vector<Case> cases = {
+const std::vector<TypeAndShape>& Cases() {
+  static const std::vector<TypeAndShape> cases = {
       {DType::kFloat32, {}},
       {DType::kBfloat16, {1}},
       {DType::kInt64, {7, 0, 3}},

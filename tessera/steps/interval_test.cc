@@ -10,9 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 const SavePolicy kPolicy{{{10, 100}, {50, 1000}, {200, {}}}, 10min};
 

@@ -46,7 +46,7 @@ using ::testing::IsEmpty;
 
 using Tree = array::ValueTree;
 
-StorePtr Memory() { return store::MakeMemoryStore(); }
+StorePtr EmptyStore() { return store::MakeMemoryStore(); }
 
 std::string Text(store::KvStore& store, std::string_view key) {
   const auto read = store.Read(key);
@@ -86,7 +86,7 @@ Tree State() {
 }
 
 TEST(CheckpointManagerTest, SavesATreeWithItsMetadata) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   CheckpointManager manager({.clock = ClockAt(0)});
   TreeSaveOptions options = WithPrefix("model");
   options.metadata = R"({"step": 3})";
@@ -117,7 +117,7 @@ TEST(CheckpointManagerTest, FloatsKeepTheirDtypeUnlessAsked) {
   for (const auto& [asked, stored] :
        {std::pair(std::optional<DType>(), DType::kFloat32),
         std::pair(std::optional(DType::kBfloat16), DType::kBfloat16)}) {
-    const StorePtr store = Memory();
+    const StorePtr store = EmptyStore();
     TreeSaveOptions options = WithPrefix("m");
     options.save.plan.float_dtype = asked;
     options.validate = true;
@@ -131,7 +131,7 @@ TEST(CheckpointManagerTest, FloatsKeepTheirDtypeUnlessAsked) {
 }
 
 TEST(CheckpointManagerTest, ChecksumsAreOfTheElementsAndAreCompared) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const auto platform = Host(8);
   CheckpointManager manager({.platform = platform.get()});
   const Tree tree = Tree::MakeDict({{"w", ShardedIota({8, 12}, On24({"dp", "tp"}), *platform)}});
@@ -155,7 +155,7 @@ TEST(CheckpointManagerTest, ChecksumsAreOfTheElementsAndAreCompared) {
 }
 
 TEST(CheckpointManagerTest, EveryPrefixKeepsItsChecksums) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   CheckpointManager manager;
   TreeSaveOptions model = WithPrefix("model"), tx = WithPrefix("tx");
   model.validate = true;
@@ -184,7 +184,7 @@ TEST(CheckpointManagerTest, ValidationNeedsMetadata) {
 TEST(CheckpointManagerTest, GatherFunctionsAreAppliedBeforeTheSave) {
   const auto platform = Host(8);
   const Tree tree = Tree::MakeDict({{"w", ShardedIota({8, 12}, On24({"dp", "tp"}), *platform)}});
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   CheckpointManager manager({.platform = platform.get()});
   TreeSaveOptions options = WithPrefix("model");
   options.gather = true;
@@ -196,7 +196,7 @@ TEST(CheckpointManagerTest, GatherFunctionsAreAppliedBeforeTheSave) {
 }
 
 TEST(CheckpointManagerTest, BadMetadataIsRefusedBeforeAnythingIsWritten) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   CheckpointManager manager;
   TreeSaveOptions options = WithPrefix("model");
   options.metadata = "{";
@@ -206,7 +206,7 @@ TEST(CheckpointManagerTest, BadMetadataIsRefusedBeforeAnythingIsWritten) {
 }
 
 TEST(CheckpointManagerTest, APytreeComesBackAsItWas) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   CheckpointManager manager;
   TreeSaveOptions options = WithPrefix("tx");
   options.metadata = R"({"step": 9})";
@@ -260,7 +260,7 @@ TEST(CheckpointManagerTest, AValueThatCannotBeKeptIsRefusedInAPytree) {
   array::Opaque object;
   object.type_name = "Generator";
   const Tree tree = Tree::MakeDict({{"a", HostIota({2})}, {"rng", array::Value(object)}});
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   EXPECT_THAT(CheckpointManager().SavePytree(tree, store, WithPrefix("m")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("leaves whose value cannot be kept: rng (Generator)")));
@@ -287,7 +287,7 @@ class LikeTest : public ::testing::Test {
   }
 
   std::unique_ptr<device::Platform> platform_ = Host(8);
-  StorePtr store_ = Memory();
+  StorePtr store_ = EmptyStore();
   CheckpointManager manager_{{.platform = platform_.get()}};
 };
 
@@ -371,7 +371,7 @@ TEST(CheckpointManagerTest, PathsOfFoldersAndOfTheirIndex) {
 }
 
 TEST(CheckpointManagerTest, RanksHashWhatIsSpreadOverThem) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const absl::Status status = comm::RunRanks(3, [&](comm::Comm& comm) -> absl::Status {
     const auto platform = PlatformOfRank(3, comm.rank());
     const Tree tree =
@@ -398,7 +398,7 @@ TEST(CheckpointManagerTest, RanksHashWhatIsSpreadOverThem) {
 }
 
 TEST(CheckpointManagerTest, AnErrorOfRankZerosFilesIsEverybodys) {
-  const StorePtr store = Memory();
+  const StorePtr store = EmptyStore();
   const absl::Status status = comm::RunRanks(3, [&](comm::Comm& comm) -> absl::Status {
     CheckpointManager manager({.comm = &comm});
     TreeSaveOptions options = WithPrefix("model");
@@ -443,7 +443,7 @@ TEST(ContentHashTest, OneKeyForTwoArraysIsRefused) {
       Tree::MakeDict({{"a.b", HostIota({2})}, {"a", Tree::MakeDict({{"b", HostIota({2})}})}});
   TreeSaveOptions options = WithPrefix("m");
   options.validate = true;
-  EXPECT_THAT(CheckpointManager().SaveTree(tree, Memory(), options),
+  EXPECT_THAT(CheckpointManager().SaveTree(tree, EmptyStore(), options),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the dotted key a.b")));
 }
 

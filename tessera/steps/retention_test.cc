@@ -9,11 +9,10 @@ namespace tessera::steps {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 StepInfo Permanent(int64_t step) {
   StepInfo info;

@@ -28,13 +28,13 @@ void Put(store::KvStore& store, std::string_view key, std::string_view text) {
   ASSERT_THAT(store.Write(key, std::as_bytes(std::span(text))), IsOk());
 }
 
-constexpr std::string_view kIndex = R"({"format": "tensorstore", "version": "0.1.0"})";
+constexpr std::string_view kIndexText = R"({"format": "tensorstore", "version": "0.1.0"})";
 
 void PutStep(store::KvStore& store, int64_t step) {
   const std::string folder = RunFolderName(step);
   Put(store, folder + "/metadata.json",
       Concat("{\"step\": ", step, ", \"timestamp\": \"2026-01-01T00:00:00+00:00\"}"));
-  Put(store, folder + "/tensorstore_index.json", kIndex);
+  Put(store, folder + "/tensorstore_index.json", kIndexText);
   Put(store, folder + "/model_structure.json", "{}");
   Put(store, folder + "/model/w/.zarray", "{}");
   Put(store, folder + "/model/w/0", "12");
@@ -93,7 +93,7 @@ TEST(DeleteStepTest, WhatASaveWorksOnIsNotTouched) {
 
 TEST(StepMarkTest, AStepUnderWayDoesNotCountByItsIndex) {
   const auto store = store::MakeMemoryStore();
-  Put(*store, "run-1/tensorstore_index.json", kIndex);
+  Put(*store, "run-1/tensorstore_index.json", kIndexText);
   ASSERT_THAT(WriteStepMark(*store, "run-1", StepMark::kSaving), IsOk());
   EXPECT_EQ(ReadCatalogue(*store, "")->latest, std::nullopt);
   EXPECT_FALSE(ReadCatalogue(*store, "")->steps[0].deleting);

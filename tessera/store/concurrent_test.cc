@@ -15,6 +15,7 @@
 #include "tessera/store/forwarding_store.h"
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/fault_store.h"
+#include "tessera/store/testing/text_values.h"
 #include "tessera/store/wrappers.h"
 
 namespace tessera::store {
@@ -22,16 +23,13 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
+using testing::AsBytes;
 using ::testing::Each;
 using testing::Fault;
 using testing::FaultStore;
 using ::testing::HasSubstr;
 
 constexpr int kRequests = 64;
-
-std::span<const std::byte> AsBytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 // "0" to "63", each holding its own name.
 std::vector<ReadRequest> Fill(KvStore& store) {

@@ -20,6 +20,7 @@
 #include "tessera/store/testing/conformance.h"
 #include "tessera/store/testing/fault_store.h"
 #include "tessera/store/testing/temporary_folder.h"
+#include "tessera/store/testing/text_values.h"
 #include "tessera/store/testing/volatile_store.h"
 #include "tessera/store/wrappers.h"
 
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
+using testing::AsBytes;
 using ::testing::ElementsAre;
 using testing::Fault;
 using testing::FaultStore;
@@ -42,10 +44,6 @@ using testing::StoreMaker;
 using testing::TemporaryFolder;
 using testing::VolatileOptions;
 using testing::VolatileStore;
-
-std::span<const std::byte> AsBytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 // Keeps what a wrapper needs alive as long as the wrapper.
 template <typename Owned>

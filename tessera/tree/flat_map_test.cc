@@ -13,6 +13,7 @@ namespace tessera::tree {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
@@ -20,7 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using IntTree = Tree<int>;
 
 // {a: {b: 1, c: {}}, d: 2}

@@ -13,11 +13,10 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(SplitNameTest, KeepsEmptyParts) {
   EXPECT_THAT(SplitName("a.b", "."), ElementsAre("a", "b"));

@@ -15,13 +15,13 @@ namespace tessera::tree {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::tessera::tree::testing::RandomTree;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using IntTree = Tree<int>;
 
 // None shows as -1.

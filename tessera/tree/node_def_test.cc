@@ -14,13 +14,12 @@ namespace tessera::tree {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 NodeDefPtr Dict(std::vector<DictKey> keys) {
   return MappingDef(NodeKind::kDict, std::move(keys)).value();

@@ -16,14 +16,14 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kDataLoss;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 using Components = std::vector<std::string>;
 
 TEST(EncodeStoredPathTest, PlainComponentsStayAsTheyAre) {

@@ -14,11 +14,11 @@
 namespace tessera::tree {
 namespace {
 
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using IntTree = Tree<int>;
 
 IntTree Chain(size_t depth) {

@@ -13,15 +13,15 @@ namespace tessera::tree {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::IsEmpty;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using IntTree = Tree<int>;
 
-IntTree Chain(size_t depth) {
+IntTree Nested(size_t depth) {
   IntTree tree = 7;
   for (size_t i = 0; i < depth; ++i) tree = IntTree::List({std::move(tree)});
   return tree;
@@ -87,7 +87,7 @@ TEST(ForEachLeafTest, EmptyContainersHaveNoLeaves) {
 
 TEST(ForEachLeafTest, PassesLeafValuesAndDiagnosticPaths) {
   const IntTree opt =
-      IntTree::Custom("Chain", "",
+      IntTree::Custom("Nested", "",
                       {IntTree::MakeNamedTuple("Adam", {{"mu", IntTree::MakeDict({{"w", 1}})}})})
           .value();
   std::vector<std::string> paths;
@@ -111,14 +111,14 @@ TEST(ForEachLeafTest, StopsAtTheFirstError) {
 
 TEST(ForEachLeafTest, DepthIsLimited) {
   const auto nothing = [](const KeyPathView&, int) {};
-  EXPECT_THAT(ForEachLeaf(Chain(1000), nothing), IsOk());
+  EXPECT_THAT(ForEachLeaf(Nested(1000), nothing), IsOk());
   const std::string path = "0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0... (984 more)";
   for (const size_t depth : {1001, 10'000, 1'000'000}) {
     EXPECT_THAT(
-        ForEachLeaf(Chain(depth), nothing),
+        ForEachLeaf(Nested(depth), nothing),
         StatusIs(kInvalid, Eq("the tree is nested deeper than 1000 containers, at " + path)));
   }
-  EXPECT_THAT(ForEachLeaf(Chain(10'000), nothing, 10'000), IsOk());
+  EXPECT_THAT(ForEachLeaf(Nested(10'000), nothing, 10'000), IsOk());
 }
 
 TEST(ForEachLeafTest, ALeafPredicateKeepsTheWalkShallow) {
@@ -126,7 +126,7 @@ TEST(ForEachLeafTest, ALeafPredicateKeepsTheWalkShallow) {
   options.max_depth = 0;
   EXPECT_THAT(Visits(7, options), ElementsAre("=7"));
   options.is_leaf = [](const IntTree& node) { return node.is_container(); };
-  EXPECT_THAT(Visits(Chain(5), options), ElementsAre("=list of 1"));
+  EXPECT_THAT(Visits(Nested(5), options), ElementsAre("=list of 1"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tessera/store/memory_store.h"
 #include "tessera/store/testing/temporary_folder.h"
 #include "tessera/store/wrappers.h"
+#include "tessera/zarr/testing/boxes.h"
 #include "tessera/zarr/testing/random_arrays.h"
 
 namespace tessera::zarr {
@@ -25,8 +26,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-Box BoxOf(Dims origin, Dims shape) { return Box::Make(origin, shape).value(); }
 
 Metadata Float32(Dims shape, Dims chunks) {
   return JaxMetadata({std::move(shape), DType::kFloat32}, chunks);

@@ -19,11 +19,11 @@ using codec::BloscSpec;
 using codec::BytesSpec;
 using codec::DeflateSpec;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
+using ::tessera::testing::kUnimplemented;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 constexpr Elements kFloats = {.rank = 2, .bytes = 4};
 
 absl::StatusOr<ChunkCodecs> Read(const std::string& json, const Elements& elements = kFloats) {

@@ -16,15 +16,15 @@ namespace tessera::zarr {
 namespace {
 
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
+using ::tessera::testing::kUnimplemented;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
-
-const char kV2[] = R"({"chunks":[2,4],"compressor":null,"dimension_separator":".","dtype":"<f4",)"
-                   R"("fill_value":null,"filters":null,"order":"C","shape":[4,4],"zarr_format":2})";
-const char kV3[] =
+const char kGoodV2[] =
+    R"({"chunks":[2,4],"compressor":null,"dimension_separator":".","dtype":"<f4",)"
+    R"("fill_value":null,"filters":null,"order":"C","shape":[4,4],"zarr_format":2})";
+const char kGoodV3[] =
     R"({"chunk_grid":{"configuration":{"chunk_shape":[2,4]},"name":"regular"},)"
     R"("chunk_key_encoding":{"name":"default"},"codecs":[{"configuration":{"endian":"little"},)"
     R"("name":"bytes"}],"data_type":"float32","fill_value":0.0,"node_type":"array",)"
@@ -39,7 +39,7 @@ struct Case {
 };
 
 void ExpectRefused(Format format, const std::vector<Case>& cases) {
-  const Json base = Json::parse(format == Format::kV2 ? kV2 : kV3);
+  const Json base = Json::parse(format == Format::kV2 ? kGoodV2 : kGoodV3);
   ASSERT_THAT(ParseMetadata(format, base.dump()), IsOk());
   for (const Case& c : cases) {
     Json document = base;
@@ -288,7 +288,7 @@ TEST(RejectTest, BadShards) {
 
 TEST(RejectTest, ShardsAfterATransposeAreOfTheNewShape) {
   const auto with = [](const std::string& inner) {
-    Json document = Json::parse(kV3);
+    Json document = Json::parse(kGoodV3);
     document["codecs"] = Json::parse(R"([{"name":"transpose","configuration":{"order":[1,0]}},)" +
                                      Shard(inner, kBytes, kBytes) + "]");
     return ParseMetadata(Format::kV3, document.dump());
@@ -300,7 +300,7 @@ TEST(RejectTest, ShardsAfterATransposeAreOfTheNewShape) {
 
 TEST(RejectTest, ShardsOfTooManyChunks) {
   const auto with = [](int64_t rows) {
-    Json document = Json::parse(kV3);
+    Json document = Json::parse(kGoodV3);
     document["chunk_grid"]["configuration"]["chunk_shape"] = Json::array({rows, 4});
     document["codecs"] = Json::parse("[" + Shard("[1,4]", kBytes, kBytes) + "]");
     return ParseMetadata(Format::kV3, document.dump());
@@ -311,7 +311,7 @@ TEST(RejectTest, ShardsOfTooManyChunks) {
 }
 
 TEST(RejectTest, ShardsOfRankThirtyTwo) {
-  Json document = Json::parse(kV3);
+  Json document = Json::parse(kGoodV3);
   const Json ones = std::vector<int>(32, 1);
   document["shape"] = ones;
   document["chunk_grid"]["configuration"]["chunk_shape"] = ones;
@@ -324,7 +324,7 @@ TEST(RejectTest, ShardsThatNestTooDeeply) {
   std::string codecs = kBytes;
   for (int depth = 1; depth <= 9; ++depth) {
     codecs = "[" + Shard("[2,4]", codecs, kBytes) + "]";
-    Json document = Json::parse(kV3);
+    Json document = Json::parse(kGoodV3);
     document["codecs"] = Json::parse(codecs);
     const auto read = ParseMetadata(Format::kV3, document.dump());
     if (depth <= 8) {

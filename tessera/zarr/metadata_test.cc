@@ -15,11 +15,10 @@ namespace {
 
 using ::tessera::testing::IsOk;
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
+using ::tessera::testing::kUnimplemented;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
 TEST(MetadataTest, NamesOfTheDocuments) {
   EXPECT_EQ(MetadataName(Format::kV2), ".zarray");

@@ -22,8 +22,6 @@ using ::tessera::testing::IsOk;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
 
-Box BoxOf(Dims origin, Dims shape) { return Box::Make(origin, shape).value(); }
-
 // The cells that a box meets, each cut to the box.
 std::vector<Box> PartsOf(const Metadata& metadata, const Box& box) {
   const CellRange cells = CellRange::Of(box, metadata.chunk_shape).value();

@@ -28,10 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 using Tree = array::ValueTree;
 using ::tessera::testing::IsOk;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string FileText(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
+#include <span>
 #include <vector>
 
 namespace tessera::codec::testing {
@@ -17,6 +19,19 @@ inline std::vector<std::byte> Sample(size_t size) {
     data[i] = static_cast<std::byte>(i % 2 == 0 ? state >> 24 : 0x3c + (state >> 30));
   }
   return data;
+}
+
+// Nothing in it repeats.
+inline std::vector<std::byte> Noise(size_t size) {
+  std::vector<std::byte> data(size);
+  std::mt19937_64 random(7);
+  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
+  return data;
+}
+
+// Of its own size, so that a read past the end shows under the sanitizer.
+inline std::vector<std::byte> Copy(std::span<const std::byte> data) {
+  return {data.begin(), data.end()};
 }
 
 }  // namespace tessera::codec::testing

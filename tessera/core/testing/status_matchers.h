@@ -16,6 +16,11 @@
 
 namespace tessera::testing {
 
+// The codes that most tests name.
+inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+inline constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+inline constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
+
 // Matches any OK status or result.
 MATCHER(IsOk, negation ? "is not OK" : "is OK") {
   const absl::Status& status = status_internal::AsStatus(arg);

@@ -9,6 +9,7 @@
 #include "tessera/core/bytes.h"
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
+#include "tessera/store/testing/text_values.h"
 
 namespace tessera::store::testing {
 
@@ -23,17 +24,6 @@ using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::span<const std::byte> AsBytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-// The value under a key as text; "<missing>" when there is none.
-std::string TextAt(KvStore& store, std::string_view key, const ByteRange& range = {}) {
-  const auto result = store.Read(key, range);
-  if (!result.ok()) return result.status().ToString();
-  return result->value.has_value() ? std::string(result->value->text()) : "<missing>";
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "tessera/core/status.h"
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/store/testing/conformance.h"
+#include "tessera/store/testing/text_values.h"
 
 namespace tessera::store::testing {
 
@@ -22,16 +23,6 @@ using ::tessera::testing::IsOkAndHolds;
 using ::tessera::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::span<const std::byte> AsBytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string TextAt(KvStore& store, std::string_view key) {
-  const auto result = store.Read(key);
-  if (!result.ok()) return result.status().ToString();
-  return result->value.has_value() ? std::string(result->value->text()) : "<missing>";
-}
 
 }  // namespace
 

@@ -11,11 +11,11 @@ namespace tessera::tree::testing {
 namespace {
 
 using ::tessera::testing::IsOkAndHolds;
+using ::tessera::testing::kInvalid;
 using ::tessera::testing::StatusIs;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Json = nlohmann::ordered_json;
 using TextTree = Tree<std::string>;
 

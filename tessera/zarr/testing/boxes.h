@@ -16,6 +16,8 @@
 
 namespace tessera::zarr {
 
+inline Box BoxOf(Dims origin, Dims shape) { return Box::Make(origin, shape).value(); }
+
 class Boxes final : public Destination {
  public:
   // `own_memory`: lends the memory of a box that alone takes all of a part.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::byte kGap{0xA7};
 
-int64_t Elements(DimsView shape) { return NumElements(shape).value(); }
+int64_t CountOf(DimsView shape) { return NumElements(shape).value(); }
 
 }  // namespace
 
@@ -157,7 +157,7 @@ AnyMemory::AnyMemory(RandomArrays& random, DimsView shape, int64_t element_bytes
 }
 
 std::vector<std::byte> AnyMemory::Dense() const {
-  std::vector<std::byte> dense(Elements(view_.shape) * view_.element_bytes);
+  std::vector<std::byte> dense(CountOf(view_.shape) * view_.element_bytes);
   TESSERA_CHECK(
       CopyStrided(AsConst(view_), RowMajorView(dense.data(), view_.shape, view_.element_bytes))
           .ok());
