@@ -1,11 +1,13 @@
 # A room is one folder under tessera/, one namespace and one static library.
 #
 #   tessera_room(NAME name SOURCES a.cc ... [DEPS targets ...] [PRIVATE_DEPS targets ...]
-#                [TESTS a_test.cc ...] [TEST_DEPS targets ...] [OF_PROGRAM] [WITHOUT_THREADS])
+#                [TESTS a_test.cc ...] [TEST_DEPS targets ...] [OF_PROGRAM] [WITHOUT_THREADS]
+#                [ONE_THREAD pattern ...])
 #
 # makes tessera_<name> from SOURCES and, when tests are on, one binary <name>_test from TESTS.
 # A room OF_PROGRAM is no part of what users link.  The tests of one WITHOUT_THREADS tell
-# ThreadSanitizer nothing, so that its preset builds none of them.
+# ThreadSanitizer nothing, so that its preset builds none of them; and it does not run long ones of
+# ONE_THREAD, which are patterns of GoogleTest.
 set_property(GLOBAL PROPERTY TESSERA_ROOMS "")
 
 # Sources that are compiled at once share what they include and instantiate, which is most of it.
@@ -18,7 +20,8 @@ function(tessera_compile_in_batches target size)
 endfunction()
 
 function(tessera_room)
-  cmake_parse_arguments(ROOM "OF_PROGRAM;WITHOUT_THREADS" "NAME" "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ROOM "OF_PROGRAM;WITHOUT_THREADS" "NAME"
+                        "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS;ONE_THREAD" ${ARGN})
   set(target tessera_${ROOM_NAME})
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_include_directories(${target} PUBLIC
@@ -35,7 +38,12 @@ function(tessera_room)
     return()
   endif()
   if(TESSERA_BUILD_TESTS AND ROOM_TESTS)
-    tessera_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} DEPS ${target} ${ROOM_TEST_DEPS})
+    if(TESSERA_SANITIZE STREQUAL "thread" AND ROOM_ONE_THREAD)
+      list(JOIN ROOM_ONE_THREAD ":" patterns)
+      set(filter --gtest_filter=-${patterns})
+    endif()
+    tessera_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} DEPS ${target} ${ROOM_TEST_DEPS}
+                 ARGUMENTS ${filter})
     tessera_compile_in_batches(${ROOM_NAME}_test 6)
   endif()
 endfunction()
@@ -73,12 +81,12 @@ endfunction()
 
 # One GoogleTest binary that ctest runs whole; its JSON report is what tools/test counts.
 #
-#   tessera_test(NAME name SOURCES a.cc ... [DEPS targets ...] [RANKS count])
+#   tessera_test(NAME name SOURCES a.cc ... [DEPS targets ...] [RANKS count] [ARGUMENTS words ...])
 #
 # With RANKS it is started by mpirun as that many processes; link tessera_comm_mpi_testing, whose
 # main() leaves one report.
 function(tessera_test)
-  cmake_parse_arguments(TEST "" "NAME;RANKS" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(TEST "" "NAME;RANKS" "SOURCES;DEPS;ARGUMENTS" ${ARGN})
   set(launcher "")
   if(TEST_RANKS)
     set(launcher ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${TEST_RANKS})
@@ -90,7 +98,7 @@ function(tessera_test)
   target_compile_definitions(${TEST_NAME} PRIVATE
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_TESTDATA="${PROJECT_SOURCE_DIR}/testdata")
   add_test(NAME ${TEST_NAME}
-           COMMAND ${launcher} $<TARGET_FILE:${TEST_NAME}> --gtest_brief=1
+           COMMAND ${launcher} $<TARGET_FILE:${TEST_NAME}> ${TEST_ARGUMENTS} --gtest_brief=1
                    --gtest_output=json:${PROJECT_BINARY_DIR}/reports/${TEST_NAME}.json)
   if(TEST_RANKS)
     set_tests_properties(${TEST_NAME} PROPERTIES
