@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <semaphore>
 
 #include "tessera/core/byte_budget.h"
+#include "tessera/core/semaphore.h"
 #include "tessera/core/thread_pool.h"
 
 namespace tessera {
@@ -38,8 +38,8 @@ class IoContext {
   // Holds a core while it lives.  Whoever has one computes or copies, and waits for nobody.
   class ComputeSlot {
    public:
-    explicit ComputeSlot(IoContext& context) : context_(context) { context_.compute_.acquire(); }
-    ~ComputeSlot() { context_.compute_.release(); }
+    explicit ComputeSlot(IoContext& context) : context_(context) { context_.compute_.Acquire(); }
+    ~ComputeSlot() { context_.compute_.Release(); }
     ComputeSlot(const ComputeSlot&) = delete;
     ComputeSlot& operator=(const ComputeSlot&) = delete;
 
@@ -50,7 +50,7 @@ class IoContext {
  private:
   ThreadPool pool_;
   ByteBudget budget_;
-  std::counting_semaphore<> compute_;
+  Semaphore compute_;
 };
 
 }  // namespace tessera
