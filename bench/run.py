@@ -92,6 +92,7 @@ def main(words):
     programs = measure.Programs(arguments.build)
     disk = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=arguments.disk))
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-bench-", dir=parent))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by way of the finally below
     partial = arguments.quick or arguments.only
     folder = arguments.out or (ROOT / "build" / "bench" if partial else ROOT / "bench")
     picture = (folder if partial or arguments.out else ROOT / "docs") / "speed.svg"
