@@ -101,10 +101,12 @@ namespace {
 
 absl::Status DeleteAllButIndex(const std::string& folder) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().filename() == ledger::kIndexName) continue;
-    std::filesystem::remove_all(entry.path(), error);
-    if (error) break;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end;) {
+    if (entry->path().filename() != ledger::kIndexName) {
+      std::filesystem::remove_all(entry->path(), error);
+    }
+    if (!error) entry.increment(error);  // the loop over a range would throw
   }
   if (!error) return absl::OkStatus();
   return Unavailable(folder, ": cannot delete: ", error.message());
