@@ -2,12 +2,12 @@
 #
 #   tessera_room(NAME name SOURCES a.cc ... [DEPS targets ...] [PRIVATE_DEPS targets ...]
 #                [TESTS a_test.cc ...] [TEST_DEPS targets ...] [OF_PROGRAM] [WITHOUT_THREADS]
-#                [ONE_THREAD pattern ...])
+#                [SLOW_UNDER_TSAN pattern ...])
 #
 # makes tessera_<name> from SOURCES and, when tests are on, one binary <name>_test from TESTS.
 # A room OF_PROGRAM is no part of what users link.  The tests of one WITHOUT_THREADS tell
-# ThreadSanitizer nothing, so that its preset builds none of them; and it does not run long ones of
-# ONE_THREAD, which are patterns of GoogleTest.
+# ThreadSanitizer nothing, so that its preset builds none of them; and it
+# leaves out what matches a pattern of SLOW_UNDER_TSAN: long tests whose threads others show too.
 set_property(GLOBAL PROPERTY TESSERA_ROOMS "")
 
 # Sources that are compiled at once share what they include and instantiate, which is most of it.
@@ -21,7 +21,7 @@ endfunction()
 
 function(tessera_room)
   cmake_parse_arguments(ROOM "OF_PROGRAM;WITHOUT_THREADS" "NAME"
-                        "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS;ONE_THREAD" ${ARGN})
+                        "SOURCES;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS;SLOW_UNDER_TSAN" ${ARGN})
   set(target tessera_${ROOM_NAME})
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_include_directories(${target} PUBLIC
@@ -38,8 +38,9 @@ function(tessera_room)
     return()
   endif()
   if(TESSERA_BUILD_TESTS AND ROOM_TESTS)
-    if(TESSERA_SANITIZE STREQUAL "thread" AND ROOM_ONE_THREAD)
-      list(JOIN ROOM_ONE_THREAD ":" patterns)
+    set(filter "")
+    if(TESSERA_SANITIZE STREQUAL "thread" AND ROOM_SLOW_UNDER_TSAN)
+      list(JOIN ROOM_SLOW_UNDER_TSAN ":" patterns)
       set(filter --gtest_filter=-${patterns})
     endif()
     tessera_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} DEPS ${target} ${ROOM_TEST_DEPS}
