@@ -15,8 +15,10 @@ struct IoOptions {
   // Requests at once.  A request blocks a thread, so there are more than cores: some wait for a
   // disk while the others compute.  Stores far away want many.
   int in_flight = 2 * DefaultThreadCount();
-  // Of those, how many may compute at the same time.
-  int compute = DefaultThreadCount();
+  // Of those, how many may compute at the same time.  More than cores unless a number was asked
+  // for: the system sees who waits for a page, a folder or a drive and gives the core to another,
+  // where a turn per core leaves cores idle (docs/performance.md).
+  int compute = WantedThreadCount().value_or(2 * DefaultThreadCount());
   // What all of them together may hold beside their destinations.
   int64_t budget_bytes = int64_t{1} << 30;
 };
@@ -35,7 +37,8 @@ class IoContext {
   ThreadPool& pool() { return pool_; }
   ByteBudget& budget() { return budget_; }
 
-  // Holds a core while it lives.  Whoever has one computes or copies, and waits for nobody.
+  // One of the `compute` turns, held while it lives.  Whoever has one computes or copies, and waits
+  // for nobody.
   class ComputeSlot {
    public:
     explicit ComputeSlot(IoContext& context) : context_(context) { context_.compute_.Acquire(); }

@@ -47,12 +47,17 @@ void ThreadPool::RunThread() {
   }
 }
 
+std::optional<int> WantedThreadCount() {
+  const auto text = GetEnvironment("TESSERA_THREADS");
+  if (!text.has_value()) return std::nullopt;
+  const auto count = ParseInteger(*text);
+  if (count.ok() && *count > 0 && *count <= 4096) return static_cast<int>(*count);
+  LogWarning("TESSERA_THREADS='", *text, "' is not a number from 1 to 4096; using all cores");
+  return std::nullopt;
+}
+
 int DefaultThreadCount() {
-  if (const auto text = GetEnvironment("TESSERA_THREADS"); text.has_value()) {
-    const auto count = ParseInteger(*text);
-    if (count.ok() && *count > 0 && *count <= 4096) return static_cast<int>(*count);
-    LogWarning("TESSERA_THREADS='", *text, "' is not a number from 1 to 4096; using all cores");
-  }
+  if (const auto wanted = WantedThreadCount(); wanted.has_value()) return *wanted;
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
   return std::max(1u, std::thread::hardware_concurrency());

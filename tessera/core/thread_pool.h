@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -37,7 +38,10 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-// TESSERA_THREADS when it holds a positive number, else the number of cores this process may use.
+// TESSERA_THREADS, when it holds a positive number.
+std::optional<int> WantedThreadCount();
+
+// The same, else the number of cores this process may use.
 int DefaultThreadCount();
 
 }  // namespace tessera
