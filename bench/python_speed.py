@@ -13,6 +13,7 @@ the least and the most; exit status 1 when a bar is missed or an element differs
 """
 
 import argparse
+import gc
 import hashlib
 import json
 import logging
@@ -75,6 +76,7 @@ def mib_of(folder):
 
 
 def seconds(run):
+    gc.collect()  # only then JAX gives the memory of arrays back that nobody has any more
     start = time.perf_counter()
     result = run()
     return time.perf_counter() - start, result
@@ -182,7 +184,7 @@ def measure_overhead(program, writers, rounds):
                                         f"to={copies[1]}", "codec=auto"))
         for copy in copies:
             shutil.rmtree(copy)
-        loads = [seconds(lambda: load(ours, root / "ours"))[0] for _ in range(3)][1:]
+        loads = [seconds(lambda: load(ours, root / "ours"))[0] for _ in range(4)][2:]
         times["load"][0].append(statistics.median(loads))
         times["load"][1].append(library("ckpt_load", f"dir={root / 'ours'}", "mesh=rows"))
     for case, (package, alone) in times.items():
