@@ -6,7 +6,7 @@ One SVG without scripts; its colours follow the reader's light or dark setting.
 import html
 import math
 
-WIDTH, LEFT, RIGHT = 900, 300, 175
+WIDTH, LEFT, RIGHT = 930, 300, 200
 BAR, GAP, HEAD = 13, 9, 58
 COLOURS = {"tensorstore": "a", "zarrs": "b", "jax": "c", "safetensors": "d", "python": "e"}
 NAMES = {"tensorstore": "TensorStore", "zarrs": "zarrs + zarr-python", "jax": "JAX + TensorStore",
@@ -31,6 +31,11 @@ def position(ratio, most):
 
 def text(x, y, words, kind="", anchor="start"):
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{html.escape(words)}</text>'
+
+
+def ratio_text(ratio):
+    """Near one the second digit tells who is ahead."""
+    return f"{ratio:.2f}" if ratio < 2 else f"{ratio:.1f}"
 
 
 def groups_of(rows):
@@ -67,7 +72,7 @@ def bars(group, y, most):
         left, width = min(one, x), max(abs(x - one), 1)
         parts.append(f'<rect x="{left:.1f}" y="{y + i * BAR}" width="{width:.1f}" '
                      f'height="{BAR - 2}" class="{COLOURS[row["peer"]]}"/>')
-        parts.append(text(max(x, one) + 5, y + i * BAR + BAR - 3, f"{row['ratio']:.1f}", "small"))
+        parts.append(text(max(x, one) + 5, y + i * BAR + BAR - 3, ratio_text(row["ratio"]), "small"))
     return parts
 
 
