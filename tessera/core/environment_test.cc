@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "tessera/core/io_context.h"
 #include "tessera/core/testing/log_capture.h"
 #include "tessera/core/testing/status_matchers.h"
 #include "tessera/core/thread_pool.h"
@@ -50,6 +51,15 @@ TEST(DefaultThreadCountTest, FollowsTheVariableAndWarnsOfBadText) {
   ASSERT_EQ(log.lines().size(), 1u);
   EXPECT_THAT(log.lines()[0].second, HasSubstr("TESSERA_THREADS='many'"));
   ASSERT_EQ(unsetenv("TESSERA_THREADS"), 0);
+}
+
+TEST(IoOptionsTest, WhoAskedForThreadsGetsNoMoreThatCompute) {
+  ASSERT_EQ(setenv("TESSERA_THREADS", "3", 1), 0);
+  EXPECT_EQ(IoOptions{}.in_flight, 6);
+  EXPECT_EQ(IoOptions{}.compute, 3);
+  ASSERT_EQ(unsetenv("TESSERA_THREADS"), 0);
+  EXPECT_EQ(IoOptions{}.in_flight, 2 * DefaultThreadCount());
+  EXPECT_EQ(IoOptions{}.compute, IoOptions{}.in_flight);
 }
 
 }  // namespace
